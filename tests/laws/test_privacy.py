@@ -222,7 +222,7 @@ def test_what_rounding_adds_is_part_of_delta_whichever_way_is_taken():
 def test_a_delta_that_rounding_would_use_up_is_refused():
     assert ApproxDP(1.0, 1e-6).noise(20, 1.3e-7).epsilon > 1
     with pytest.raises(
-        PrecisionError, match=r"take 7.4e-07 of a delta of 1e-06: use a delta of at least 1.5e-06, or a region"
+        PrecisionError, match=r"take 7.4e-07 of the delta of 1e-06 that this part of the release has: use a larger"
     ):
         ApproxDP(1.0, 1e-6).noise(20, 2e-7)
     with pytest.raises(

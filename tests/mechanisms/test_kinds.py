@@ -175,7 +175,7 @@ def test_a_charge_carries_all_facts(rng):
 
 def test_a_delta_that_rounding_alone_would_take_is_refused():
     ball = sf.Ball(SHAPES, SHAPES.present(SHAPES.origin()), radius=0.125)
-    with pytest.raises(sf.PrecisionError, match="use a delta of at least"):
+    with pytest.raises(sf.PrecisionError, match="use a larger delta, or a region with fewer directions than 96"):
         sf.TangentKNorm(ball, sf.ApproxDP(1.0, 1e-12)).plan(409)
 
 
@@ -194,3 +194,55 @@ def test_what_would_help_is_said_in_the_kind_that_was_asked_for():
             sf.private_mean(
                 falling(8, 2), sf.Ball(FLAT, np.zeros(20), 2.0), privacy=privacy.sized(privacy.numbers[0] / 50)
             )
+
+
+def test_rounding_never_takes_more_than_the_delta_that_was_asked_for():
+    """Mechanisms that are only purely private have all of δ for rounding; where that is not enough they are refused."""
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.5)
+    for n, privacy in [
+        (100, sf.ApproxDP(10.0, 1e-10)),
+        (100, sf.ApproxDP(15.0, 1e-9)),
+        (10**6, sf.ApproxDP(10.0, 1e-10)),
+    ]:
+        assert choose(ball, n, privacy).losses.numerical_delta <= privacy.delta
+    with pytest.raises(sf.Refusal, match="a failure probability of"):
+        choose(ball, 200, sf.ApproxDP(1.0, 1e-13))
+
+
+def test_rho_and_mu_state_the_probability_that_rounding_moves_a_draw():
+    """Their pure ε may be so large that a δ beside it would say nothing; the (ε, δ) that is stated holds it."""
+    ball = sf.Ball(sf.Euclidean(dim=500), np.zeros(500), radius=1.0)
+    for privacy in (sf.ZCDP(0.5), sf.GDP(1.0), sf.ZCDP(2.0)):
+        plan = sf.TangentKNorm(ball, privacy).plan(1000)
+        facts = plan.facts
+        assert plan.losses.numerical_delta == facts.chance
+        lost = (1 + math.exp(facts.approx.epsilon)) * facts.chance
+        ideal = Parts(0.0, plan.parts[0]).certified(facts.approx.epsilon)
+        assert min(ideal, sf.ZCDP(facts.rho).profile(facts.approx.epsilon)) + lost <= facts.approx.delta * (1 + 1e-6)
+
+
+def test_a_promise_of_nothing_is_refused():
+    for ask in (lambda one: sf.private_mean(falling(40, 2), BALL, privacy=one), lambda one: sf.KNG(BALL, one)):
+        with pytest.raises(ValueError, match="epsilon must be a positive number"):
+            ask(sf.ApproxDP(0.0, 1e-3))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"approx": {}},
+        {"approx": {"rho": 1.0}},
+        {"rho": -1.0},
+        {"mu": 0.0},
+        {"asked": {"epsilon": 1.0}},
+        {"asked": {"rho": 0.5}},
+        {"asked": {"epsilon": 0.01, "delta": 1e-9}},
+        {"approx": {"epsilon": "one", "delta": 1e-6}},
+    ],
+    ids=str,
+)
+def test_altered_promises_are_refused(wrong):
+    document = sf.private_mean(falling(400, 2), BALL, privacy=sf.ApproxDP(1.0, 1e-6)).to_dict()
+    assert sf.Release.from_dict(document)
+    with pytest.raises(sf.RecordError):
+        sf.Release.from_dict({**document, "guarantee": {**document["guarantee"], **wrong}})

@@ -222,16 +222,16 @@ def private_size(
     if not 0 <= smallest < largest < np.inf:
         raise ValueError(f"limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}")
     promise = as_privacy(epsilon, privacy, "private_size").check(force)
-    halves = promise.split(0.5)
+    half = promise.split(0.5)[0]
     _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
     sizes = centroid_size(points)
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
     records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name)
-    first = scalar_plan(records.n, (smallest, largest), SIZE, halves[0], inference)
+    first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
 
     def second(far: float) -> Plan:
-        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, halves[1], inference)
+        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
 
     most = second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)

@@ -21,6 +21,7 @@ from scipy.special import erfinv, expit, k0e, k1e, log_expit, ndtri_exp, xlogy
 
 from ..numerics.arrays import Array
 
+TINY = 1e-300  # below which sums may vanish
 ROUND_UP = 1 + 1e-9  # far above the rounding of sums of positive numbers
 NODES = np.polynomial.legendre.leggauss(24)
 CELLS = 2048  # into which each panel is cut for a certificate
@@ -61,7 +62,7 @@ class Noise:
 
     def certified(self, epsilon: float) -> float:
         """Return a number that is proven to be δ(ε) or more: an upper sum over a lower one, rounded up."""
-        return min(1.0, self._delta(epsilon, True) * ROUND_UP)
+        return min(1.0, self._delta(epsilon, True) * ROUND_UP + (TINY if epsilon < self.epsilon else 0.0))
 
     def _delta(self, epsilon: float, certain: bool) -> float:
         s = self.epsilon

@@ -54,8 +54,8 @@ class Privacy(ABC):
 
     @property
     def outer(self) -> float:
-        """The ε with which what rounding adds is stated."""
-        return self.pure
+        """The ε with which a failure of probability c for each of two neighbours is stated as δ = (1 + e^ε)·c; −∞: as c."""
+        return -math.inf
 
     @abstractmethod
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
@@ -206,6 +206,10 @@ class PureDP(Privacy):
     def scales(self, count: int) -> Array:
         return np.full(count, self.epsilon)
 
+    @property
+    def outer(self) -> float:
+        return self.epsilon
+
     def aside(self, share: float) -> tuple[Fraction, PureDP]:
         rest = PureDP((1 - share) * self.epsilon)
         return Fraction(self.epsilon) - Fraction(rest.epsilon), rest
@@ -249,7 +253,7 @@ class ZCDP(Privacy):
 
         def log_delta(x: float) -> float:
             more = math.exp(x)  # α − 1
-            return more * ((1 + more) * self.rho - epsilon) - x + (1 + more) * (x - math.log1p(more))
+            return more * ((1 + more) * self.rho - epsilon) - x - (1 + more) * math.log1p(math.exp(-x))
 
         start = math.log(max(epsilon / (2 * self.rho), 1e-9))
         least = minimize_scalar(log_delta, bounds=(min(start, 0.0) - 9, max(start, 0.0) + 3), method="bounded").fun
@@ -299,7 +303,7 @@ class GDP(Privacy):
 
 @dataclass(frozen=True)
 class ApproxDP(Privacy):
-    """(ε, δ)-differential privacy: as ε-differential privacy, but for outcomes of a probability of at most δ.
+    """(ε, δ)-differential privacy: replacing one unit changes the probability p of any outcome to at most e^ε·p + δ.
 
     δ should be far below 1/n: with δ = 1/n one could publish a record outright.  ``spent`` is the part of ε that purely private
     stages of the same release take before the noise.
@@ -321,6 +325,11 @@ class ApproxDP(Privacy):
         "spent": (0.0, 1e100, "a part of epsilon"),
     }
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.spent > self.epsilon or (self.spent and self.spent == self.epsilon):
+            raise ValueError(f"spent must be below epsilon, not {self.spent!r}")
+
     @property
     def pure(self) -> float:
         return self.epsilon - self.spent
@@ -337,8 +346,8 @@ class ApproxDP(Privacy):
         most = self.delta * (ROOM if self.spent else 0.5)
         if not lost <= most:
             raise PrecisionError(
-                f"rounding in double precision would take {lost:.1e} of a delta of {self.delta:g}: use a delta of at least "
-                f"{lost / most * self.delta:.1e}, or a region with fewer directions than {directions}"
+                f"rounding in double precision would take {lost:.1e} of the delta of {self.delta:g} that this part of the "
+                f"release has: use a larger delta, or a region with fewer directions than {directions}"
             )
         return largest_noise(directions, self._sides(self.delta - (most if self.spent else lost)))
 
@@ -399,15 +408,18 @@ def as_privacy(epsilon: float | Privacy | None, privacy: Privacy | None = None, 
         )
     if privacy is not None and not isinstance(privacy, Privacy):
         raise TypeError(f"privacy is a kind such as sfumato.ApproxDP(1.0, 1e-6), not {privacy!r}")
-    return privacy or PureDP(epsilon)  # type: ignore[arg-type]
+    promise = privacy or PureDP(epsilon)  # type: ignore[arg-type]
+    if not promise.pure > 0:
+        raise ValueError("epsilon must be a positive number")
+    return promise
 
 
 @dataclass(frozen=True)
 class Facts:
     """All that is proven of one release, whichever was asked for.
 
-    ``chance`` bounds the probability that rounding moves a draw, for each of two neighbours: a further δ of (1 + e^ε)·chance on
-    all but ``approx``, which holds it if that is what was asked for.
+    ``chance`` bounds the probability that rounding moves a draw, for each of two neighbours.  ``approx`` holds it; all else is
+    proven of draws that are not moved, so that ε has a further δ of (1 + e^ε)·chance.
     """
 
     asked: Privacy
@@ -433,7 +445,7 @@ class Facts:
         if isinstance(asked, ApproxDP):
             return cls(asked, approx=asked, chance=chance, **known)
         known |= asked.to_dict()
-        return cls(asked, approx=_approx(parts, known["epsilon"], known["rho"]), chance=chance, **known)
+        return cls(asked, approx=_approx(parts, known["epsilon"], known["rho"], chance), chance=chance, **known)
 
     @cached_property
     def stated(self) -> dict[str, Any]:
@@ -456,14 +468,25 @@ class Facts:
         return self.epsilon, (1 + math.exp(min(self.epsilon, 600.0))) * self.chance
 
 
-def _approx(parts: Sequence[Sequence[Noise]], epsilon: float, rho: float) -> ApproxDP:
-    """Return the (ε, 10⁻⁶) that is proven: exactly where there is one noise and else pure stages, otherwise by ρ."""
+def _approx(parts: Sequence[Sequence[Noise]], epsilon: float, rho: float, chance: float) -> ApproxDP:
+    """Return the (ε, 10⁻⁶) that is proven: exactly where there is one noise and else pure stages, otherwise by ρ.
+
+    Rounding is part of its δ, which is larger where that alone would take half of it.
+    """
     stages = [max(way.epsilon for way in part) for part in parts if not any(way.directions for way in part)]
     noises = [tuple(part) for part in parts if any(way.directions for way in part)]
-    known = [epsilon, ZCDP(rho).at(USUAL_DELTA).epsilon]
-    if len(noises) == 1:
-        known.append(Parts(math.fsum(stages), noises[0]).least_epsilon(USUAL_DELTA))
-    return ApproxDP(min(epsilon, up(min(known))), USUAL_DELTA)
+
+    def least(delta: float) -> float:
+        known = [epsilon, ZCDP(rho).at(delta).epsilon]
+        if len(noises) == 1:
+            known.append(Parts(math.fsum(stages), noises[0]).least_epsilon(delta))
+        return min(epsilon, up(min(known)))
+
+    half = least(USUAL_DELTA / 2)
+    lost = (1 + math.exp(min(half, 600.0))) * chance
+    if lost <= USUAL_DELTA / 2:
+        return ApproxDP(least(USUAL_DELTA - lost) if lost else least(USUAL_DELTA), USUAL_DELTA)
+    return ApproxDP(half, min(up(USUAL_DELTA / 2 + lost), 1 - 1e-9))
 
 
 def up(number: float) -> float:

@@ -16,7 +16,7 @@ from ..files import Dataset, as_data
 from ..files.people import take_unit
 from ..laws.calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
 from ..laws.noise import Noise
-from ..laws.privacy import Privacy, PureDP
+from ..laws.privacy import ApproxDP, Privacy, PureDP
 from ..laws.sampling import generator_name
 from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
@@ -64,7 +64,8 @@ class Mechanism(Plan):
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
     def __post_init__(self) -> None:
-        _ = self.privacy  # raises what is no promise
+        if not self.privacy.pure > 0:  # which raises what is no promise
+            raise ValueError("epsilon must be a positive number")
         check_region(self.region, f"the first argument of {type(self).__name__} is")
         if not self.takes_charts:
             _ = self.ball  # raises what is not a ball
@@ -85,6 +86,11 @@ class Mechanism(Plan):
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
         return [(Noise(self.allowed),)]
+
+    @cached_property
+    def most_delta(self) -> float:
+        """The largest δ that rounding may add."""
+        return min(MOST_DELTA, self.privacy.delta) if isinstance(self.privacy, ApproxDP) else MOST_DELTA
 
     @cached_property
     def allowed(self) -> float:
@@ -156,14 +162,14 @@ class Mechanism(Plan):
         lower = self.ideal
         if losses.numerical_epsilon > asked - self.ideal:
             lower = asked - 2 * losses.numerical_epsilon
-        if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
-            lower = min(lower, self.ideal - float(np.log(losses.numerical_delta / MOST_DELTA)) - 0.01)
+        if losses.numerical_delta > self.most_delta:  # it falls like e^ε
+            lower = min(lower, self.ideal - float(np.log(losses.numerical_delta / self.most_delta)) - 0.01)
         return self.ideal if lower == self.ideal else max(lower, self.ideal / 2)
 
     def check(self) -> None:
         """Raise a PrecisionError if a release cannot be made well: before any budget is spent."""
         losses = self.losses
-        if losses.numerical_delta > MOST_DELTA or self.ideal + losses.numerical_epsilon > self.allowed:
+        if losses.numerical_delta > self.most_delta or self.ideal + losses.numerical_epsilon > self.allowed:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ..errors import UnknownSpaceError
-from ..laws.privacy import Facts, Privacy
+from ..laws.privacy import GDP, ZCDP, ApproxDP, Facts, Privacy, PureDP
 from ..laws.radial import check_probability
 from ..numerics.arrays import Array
 from ..shown import Shown
@@ -39,13 +39,13 @@ class Guarantee:
     """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
     ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point,
-    ε what was asked for.
+    ε what was asked for; for ρ and μ it is that bound itself.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
     probability that the running time of the sampler depends on the data (None: not bounded).
 
     ``asked`` is the promise that was asked for, where that was not ε; ``epsilon``, ``rho``, ``mu`` and ``approx``, an (ε, δ),
-    are all that is proven (proofs, Result 9; None in records of earlier versions).  The numerical δ comes on top of all but
-    an (ε, δ) that was asked for.
+    are all that is proven (proofs, Result 9; None in records of earlier versions).  Rounding is part of an (ε, δ), and comes on
+    top of all else.
 
     A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
     """
@@ -75,8 +75,11 @@ class Guarantee:
 
     def check(self) -> None:
         """Raise a ValueError if these are not promises."""
-        for kind in ({"epsilon": self.epsilon}, self.asked or {"epsilon": 1.0}, self.approx or {"epsilon": 1.0}):
-            Privacy.from_dict(kind)
+        known: list[Privacy] = [PureDP(self.epsilon)]
+        if self.rho is not None and self.mu is not None and self.approx is not None:
+            known += [ZCDP(self.rho), GDP(self.mu), ApproxDP(**self.approx)]
+        if self.asked is not None and self.privacy not in known[1:]:
+            raise ValueError("the guarantee does not state what was asked for")
 
     def document(self) -> dict[str, Any]:
         """Return it as it stands in a file, where what earlier versions did not state is left out."""

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
-from ..laws.privacy import ZCDP, ApproxDP, Privacy
+from ..laws.privacy import ZCDP, ApproxDP, Privacy, PureDP
 from ..release.population import no_region
 from ..release.terms import After
 from .directions import in_degrees
@@ -90,11 +90,9 @@ def in_digits(factor: float) -> str:
 def promise(release: Release) -> Fact:
     """Return what is promised."""
     g = release.guarantee
-    least = stated_epsilon(g)
-    factor = f" = {in_digits(float(np.exp(least)))}" if least < 50 else ""
     odds = (
         "Whatever anyone knows or learns elsewhere, replacing one unit's value by any other changes the probability of any "
-        f"outcome by a factor of at most e^{least:g}{factor}{_beyond(g)}. {_also(g)}Repeated releases add up their epsilons."
+        f"outcome {_change(g)}. {_also(g)}Repeated releases add up their epsilons."
     )
     if g.condition:
         given = f"{g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
@@ -106,26 +104,28 @@ def promise(release: Release) -> Fact:
 
 
 def stated_epsilon(g: Guarantee) -> float:
-    """Return the ε of the promise: that which goes with a δ, where one was asked for."""
-    return g.privacy.epsilon if isinstance(g.privacy, ApproxDP) else g.epsilon
+    """Return the ε of the promise, or of the (ε, δ) that follows from it where another kind was asked for."""
+    return g.epsilon if g.asked is None or g.approx is None else g.approx["epsilon"]
 
 
-def _beyond(g: Guarantee) -> str:
-    """Return what δ excepts, and what holds without exception."""
-    if not isinstance(g.privacy, ApproxDP):
-        return ""
-    rare = powers(f"{g.privacy.delta:g}")
-    return f", but for outcomes of a probability of {rare} in all; without exception, by at most e^{g.epsilon:g}"
+def _change(g: Guarantee) -> str:
+    """Return by how much the probability of an outcome may change."""
+    epsilon = stated_epsilon(g)
+    factor = f" = {in_digits(float(np.exp(epsilon)))}" if epsilon < 50 else ""
+    if g.asked is None or g.approx is None:
+        return f"by a factor of at most e^{epsilon:g}{factor}"
+    more = powers(f"{g.approx['delta']:g}")
+    return f"from p to at most e^{epsilon:g}·p + {more}{factor and f', e^{epsilon:g}{factor}'}"
 
 
 def _also(g: Guarantee) -> str:
     """Return what else is proven, and what it means for a guess."""
     if g.mu is None or g.rho is None or g.approx is None:
         return ""
-    kinds: list[Privacy] = [ZCDP(g.rho), ApproxDP(**g.approx)]
-    proven = " and ".join(powers(str(kind)) for kind in kinds if kind != g.privacy)
+    kinds: list[Privacy] = [PureDP(g.epsilon), ZCDP(g.rho), ApproxDP(**g.approx)]
+    proven = "; ".join(powers(str(kind)) for kind in kinds if kind != g.privacy)
     right = f"Of 100 guesses whether one unit is in, at most {guesses(g.mu)} would be right instead of 50."
-    return f"{right} Also proven: {proven}. "
+    return f"{right} Also proven, but for rounding: {proven}. "
 
 
 def guesses(mu: float) -> str:
