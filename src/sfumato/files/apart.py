@@ -5,8 +5,6 @@ Python can neither catch the one nor limit the other, so a second Python process
 If it ends, the file is refused, and the next file gets a new process.  Nothing is pickled on the way.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Landmarks with curves: kept as they are, left out, or with another number of points along each curve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Great circles: the geometry that spheres share with what is made of them by taking several points for one."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

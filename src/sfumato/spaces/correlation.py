@@ -1,7 +1,5 @@
 """Correlation matrices of full rank, laid out flat by the part of their logarithm off the diagonal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

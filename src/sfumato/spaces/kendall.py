@@ -7,8 +7,6 @@ R = V·D·Uᵀ from XᵀY = U·S·Vᵀ and D = diag(1, …, 1, ±1) such that de
 way to lay Y if σ_{m−1} ± σ_m > 0; otherwise it is one of several, the same at all times for the same record.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Positive definite matrices with other metrics than the affine-invariant one: two that are flat, and optimal transport's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Frames: p orthonormal vectors of R^n, where the vectors themselves matter and not only what they span."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
