@@ -18,6 +18,7 @@ import sfumato as sf
 from conftest import CHOSEN
 from sfumato.app import cli
 from sfumato.findings.session import Session
+from sfumato.views.words import powers
 
 
 @pytest.fixture
@@ -1082,3 +1083,35 @@ def test_a_wide_ball_names_the_mechanism_as_it_is_typed(sfumato, tmp_path):
         "release", "d.csv", "--space", "sphere", "--center", "pole.csv", "--radius", "3", "--epsilon", "1"
     )
     assert (code, "--mechanism tangent" in err, "mechanism=" in err) == (2, True, False), err
+
+
+@pytest.mark.parametrize(
+    ("options", "privacy"),
+    [
+        (["--epsilon", "1", "--delta", "1e-6"], sf.ApproxDP(1.0, 1e-6)),
+        (["--rho", "0.2"], sf.ZCDP(0.2)),
+        (["--mu", "0.5"], sf.GDP(0.5)),
+    ],
+)
+def test_other_kinds_of_privacy(sfumato, wings, options, privacy, tmp_path):
+    code, out, err = sfumato(*wings[:-2], *options, "--plot", "mean.png", "--report", "mean.html", "--even-if-useless")
+    assert code == 0, err
+    assert "Of 100 guesses whether one unit is in" in out
+    release = sf.Release.load("mean.json")
+    assert release.guarantee.privacy == privacy
+    report = (tmp_path / "mean.html").read_text()
+    assert powers(str(privacy)).split(" = ")[1] in report.replace("\u00a0", " ")
+    code, out, err = sfumato("plan", "--space", "shapes", "--landmarks", "6", "--radius", "0.15", "--n", "40", *options)
+    assert code == 0, err
+    assert str(privacy) in out
+
+
+def test_promises_that_do_not_go_together(sfumato, wings):
+    for options, words in {
+        ("--epsilon", "1", "--rho", "0.1"): "--epsilon and --rho are different promises: give one of them",
+        ("--rho", "0.1", "--delta", "1e-6"): "--delta goes with --epsilon",
+        ("--delta", "1e-6"): "epsilon must be a positive number: --epsilon 1 is common",
+        ("--epsilon", "1", "--delta", "2"): "delta must be a small probability, such as 1e-6, not 2.0",
+    }.items():
+        code, _, err = sfumato(*wings[:-2], *options)
+        assert (code, words in err) == (2, True), err

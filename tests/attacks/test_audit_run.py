@@ -4,7 +4,9 @@ import json
 import os
 import signal
 from dataclasses import asdict
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -14,6 +16,7 @@ from attacks.checks import ROWS, Case, Found, Row, Settings, judged, kept
 from sfumato.audit.trial import mechanisms
 from sfumato.findings import __all__ as findings
 from sfumato.laws.bounds import bounds_of, has_bounds
+from sfumato.laws.privacy import GDP
 from sfumato.laws.sampling import secure_generator
 from sfumato.mechanisms import MECHANISMS
 from sfumato.spaces import all_spaces
@@ -175,13 +178,53 @@ def test_published_mechanisms_are_convicted_and_the_page_says_so():
     """The worst of them, by few draws; `make audit` does all."""
     names = {entry.name: entry for entry in published.ENTRIES}
     assert not published.tried(names["radius from the data"], 4000, seed=2).held
+    assert not published.tried(names["Reimherr 2021: reach of the data"], 4000, seed=2).held
+    assert published.tried(names["Jiang 2026: wrapped normal noise"], 20_000, seed=2).held
     assert published.gaussian_sigma(1.0, 0.1, wrong=False) / published.gaussian_sigma(1.0, 0.1, wrong=True) > 4
-    assert published.gaussian_delta(published.simulated_mu(0.2, 0.2, secure_generator()), 1.0) > 0.05
+    assert GDP(published.simulated_mu(0.2, 0.2, secure_generator())).profile(1.0) > 0.05
     numbers = {
         "epsilon_lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
     }  # fmt: skip
     rows = {name: Row("published", name, True, "pass", "", numbers, commit="abc") for name in names}
-    page = published.page(rows)
-    assert all(f"| {name} |" in page for name in names)
-    assert "None of this is a claim about a package" in page
+    text = published.verdicts(rows)
+    assert all(f"| {name} |" in text for name in names)
+    assert "None of this is a claim about a package" in text
     assert published.picture(rows)[:4] == b"\x89PNG"
+    page = (Path(__file__).parents[2] / "docs" / "field.md").read_text()
+    assert all(f"| {name} |" in page for name in names)  # what `python -m attacks.published` wrote
+
+
+def test_the_noise_for_records_1_apart_is_too_small_for_records_2_apart():
+    """Exactly: the descent ends as a normal number, whose shift and spread are formulas."""
+    promise = published.PROMISED
+    assert GDP(published.descent_mu(20)).profile(promise.epsilon) > 3 * promise.delta
+    assert GDP(published.descent_mu(300)).profile(promise.epsilon) > promise.delta
+    assert GDP(published.descent_mu(300, published.ENOUGH)) <= promise
+    rng = np.random.default_rng(1)
+    (pair,) = published.on_the_line()
+    first, second = (published.descent(data, 400_000, rng) for data in (pair.first, pair.second))
+    found = (first.mean() - second.mean()) / np.sqrt((first.var() + second.var()) / 2)
+    assert found == pytest.approx(published.descent_mu(20), abs=6 * np.sqrt(2 / 400_000))
+    assert abs(found - published.descent_mu(20, published.ENOUGH)) > 6 * np.sqrt(2 / 400_000)
+
+
+def test_seven_of_ten_starts_lie_outside_a_ball_of_diameter_1():
+    logs = np.log(1 + np.random.default_rng(2).random((100_000, 2)))
+    assert np.mean(np.linalg.norm(logs, axis=1) > 0.5) == pytest.approx(0.7, abs=0.01)
+
+
+def test_tables_go_into_the_page(tmp_path):
+    (tmp_path / "x.png").write_bytes(b"picture")
+    (tmp_path / "REPORT.md").write_text("# Title\n\nWords.\n\nMade by `me`.\n\n## Paper\n\n![Paper](x.png)\n\n| a |\n")
+    figures = tmp_path / "field"
+    figures.mkdir()
+    parts = published.tables(tmp_path, figures)
+    assert parts == {"origin": "Made by `me`.", "x": "![Paper](field/x.png)\n\n| a |"}
+    assert (figures / "x.png").read_bytes() == b"picture"
+    page = "<!-- origin --><!-- end of origin -->\nprose\n<!-- x -->old<!-- end of x -->\n"
+    again = published.filled(published.filled(page, parts), parts)
+    assert again == published.filled(page, parts)
+    assert "old" not in again
+    assert "prose" in again
+    with pytest.raises(ValueError, match="no place for y"):
+        published.filled(page, {"y": "new"})

@@ -67,7 +67,9 @@ def test_parts_stay_within_what_was_asked_for(way):
     if len(noises) == 1:
         spent = sum(part[0].epsilon for part in approx.parts if part not in noises)
         whole = Parts(spent, noises[0]).certified(1.0) + (1 + math.e) * approx.chance
-        assert 0.8e-6 < whole <= 1e-6  # an eighth is kept for rounding; the same with a tenth more noise taken away is refused
+        assert (
+            0.8e-6 < whole <= 1e-6
+        )  # an eighth is kept for rounding; the same with a tenth more noise taken away is refused
         louder = tuple(Noise(1.1 * one.epsilon, one.directions) for one in noises[0])
         assert Parts(spent, louder).certified(1.0) > 1e-6
 

@@ -403,7 +403,7 @@ def demo(
 def reproduce(
     what: Annotated[
         str,
-        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these."),
+        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or field, others' tables."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
@@ -411,7 +411,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 0,
     data: Annotated[Path | None, typer.Option(help="Your own landmark file for 'shapes' (TPS, CSV, NPY, …).")] = None,
 ) -> None:
-    """Regenerate the paper's figures: as they were run, and as the theorems ask.
+    """Regenerate the paper's figures, as they were run and as the theorems ask; or the field's tables, ours beside theirs.
 
     An interrupted run resumes when the same command is given again. The paper's own outlines (ADNI) cannot be passed on;
     who has access to ADNI can give their landmark file with --data.

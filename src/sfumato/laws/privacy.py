@@ -52,6 +52,11 @@ class Privacy(ABC):
     def pure(self) -> float:
         """The ε that any ε-differentially private mechanism may have to keep this promise."""
 
+    @property
+    def outer(self) -> float:
+        """The ε with which what rounding adds is stated."""
+        return self.pure
+
     @abstractmethod
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
         """Return the noise with the largest ε of which this promise is proven; rounding fails with probability ``chance``."""
@@ -319,6 +324,10 @@ class ApproxDP(Privacy):
     @property
     def pure(self) -> float:
         return self.epsilon - self.spent
+
+    @property
+    def outer(self) -> float:
+        return self.epsilon
 
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
         """Return the noise; what rounding adds, (1 + e^ε)·``chance``, is part of δ."""

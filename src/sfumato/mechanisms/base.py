@@ -93,7 +93,7 @@ class Mechanism(Plan):
 
     @property
     def chance(self) -> float:
-        return self.losses.numerical_delta / (1 + float(np.exp(min(self.ideal, 600.0))))
+        return self.losses.numerical_delta / (1 + float(np.exp(min(self.ideal, self.privacy.outer, 600.0))))
 
     @cached_property
     def ball(self) -> Ball:
@@ -146,8 +146,8 @@ class Mechanism(Plan):
 
     def both(self, chance: float, numerical_epsilon: float) -> float:
         """Return the δ of a failure that has at most this chance for each of two data sets: 1 + e^ε times it, ε what draws as
-        they are computed have."""
-        return float((1 + np.exp(min(self.ideal + numerical_epsilon, 600.0))) * chance)
+        they are computed have, or what was asked for if that is less."""
+        return float((1 + np.exp(min(self.ideal + numerical_epsilon, self.privacy.outer, 600.0))) * chance)
 
     def fitting(self) -> float:
         """Return the same ε if what rounding adds to the scale fits beside it, else a smaller one to try."""

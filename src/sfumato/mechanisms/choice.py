@@ -193,9 +193,8 @@ def choose(
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)
-    for what, wanted in {"inference": share, "a prior": find, "a second step": steps == 2}.items():
-        if wanted and not in_chart:
-            raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
+    if not in_chart:
+        _check_plain(mechanism, {"inference": share, "a prior": find, "a second step": steps == 2})
     if find is None:
         _check_first(check, steps)
     if share or find or (in_chart and (steps == 2 or kind is not None)):
@@ -208,6 +207,13 @@ def choose(
         whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
         raise Refusal("no mechanism can release this mean:", *chain.from_iterable(whys))
     return best
+
+
+def _check_plain(mechanism: str, wishes: Mapping[str, object]) -> None:
+    """Raise a Refusal if something is wished for that only releases by chart have."""
+    for what, wanted in wishes.items():
+        if wanted:
+            raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
 
 
 def _check_first(check: float, steps: int) -> None:

@@ -130,7 +130,9 @@ class Composition(Plan):
     @property
     def chance(self) -> float:
         drawn = (self.chart,) if self.first is None else self.first.drawn
-        return self.losses.numerical_delta / (1 + float(np.exp(min(600.0, *(plan.ideal for plan in drawn)))))
+        return self.losses.numerical_delta / (
+            1 + float(np.exp(min(600.0, *(min(plan.ideal, plan.privacy.outer) for plan in drawn))))
+        )
 
     @property
     def scale(self) -> Scale:

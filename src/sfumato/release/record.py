@@ -38,7 +38,8 @@ STATED = "if the stated sensitivity holds: not checked"  # the condition of a re
 class Guarantee:
     """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
-    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point.
+    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point,
+    ε what was asked for.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
     probability that the running time of the sampler depends on the data (None: not bounded).
 
@@ -71,6 +72,11 @@ class Guarantee:
     def privacy(self) -> Privacy:
         """The promise that was asked for."""
         return Privacy.from_dict(self.asked or {"epsilon": self.epsilon})
+
+    def check(self) -> None:
+        """Raise a ValueError if these are not promises."""
+        for kind in ({"epsilon": self.epsilon}, self.asked or {"epsilon": 1.0}, self.approx or {"epsilon": 1.0}):
+            Privacy.from_dict(kind)
 
     def document(self) -> dict[str, Any]:
         """Return it as it stands in a file, where what earlier versions did not state is left out."""
@@ -420,8 +426,7 @@ class Release(Record, Document, Shown):
 
     def check(self) -> None:
         _check_value(self.value, self.space.known)
-        if not self.guarantee.epsilon > 0:
-            raise ValueError("epsilon must be positive")
+        self.guarantee.check()
         if self.guarantee.epsilon != self.calibration.epsilon:
             raise ValueError("the guarantee and the calibration state different epsilons")
         chart = self.chart

@@ -155,18 +155,18 @@ def sphere_curves(quick: bool) -> Curves:
 
 def spd_curves(quick: bool) -> Curves:
     """Return the panel of SPD(2), r = 1.5 about the identity, Wishart(I/2, 2) matrices kept within the ball."""
-    space = space_from("spd", {"size": 2})
-    radius = 1.5
-
-    def data(n: int, rng: np.random.Generator) -> Points:
-        kept = np.empty((0, 2, 2))
-        while len(kept) < n:
-            factor = rng.normal(0, np.sqrt(0.5), (4 * n + 16, 2, 2))
-            matrices = factor @ factor.transpose(0, 2, 1)
-            matrices = matrices[np.linalg.eigvalsh(matrices)[:, 0] > 1e-6]  # far outside the ball, and hard on Cholesky
-            kept = np.concatenate([kept, matrices[space.distance(np.eye(2), matrices) <= radius]])
-        return kept[:n]
-
+    ball = Ball(space_from("spd", {"size": 2}), np.eye(2), 1.5)
     sizes = (20, 50, 200) if quick else (20, 35, 50, 75, 100, 150, 200, 300, 500)
-    ball = Ball(space, np.eye(2), radius)
-    return Curves("spd", "SPD(2), r = 1.5, ε = 1, distance of vech", ball, sizes, data, indefinite=True)
+    title = "SPD(2), r = 1.5, ε = 1, distance of vech"
+    return Curves("spd", title, ball, sizes, partial(wishart, ball), indefinite=True)
+
+
+def wishart(ball: Ball, n: int, rng: np.random.Generator) -> Points:
+    """Return n matrices of the law Wishart(I/2, 2), those within a ball of SPD(2)."""
+    kept = np.empty((0, 2, 2))
+    while len(kept) < n:
+        factor = rng.normal(0, np.sqrt(0.5), (4 * n + 16, 2, 2))
+        matrices = factor @ factor.transpose(0, 2, 1)
+        matrices = matrices[np.linalg.eigvalsh(matrices)[:, 0] > 1e-6]  # far outside the ball, and hard on Cholesky
+        kept = np.concatenate([kept, matrices[ball.distances(matrices) <= ball.radius]])
+    return kept[:n]

@@ -1,4 +1,4 @@
-"""``sfumato reproduce``: the paper's figures, as run and as proven."""
+"""``sfumato reproduce``: the paper's figures, as run and as proven; and the tables of others."""
 
 import time
 import zlib
@@ -12,7 +12,7 @@ import numpy as np
 from .. import __version__
 from ..atomic import write_atomically
 from ..numerics.arrays import Array
-from . import callosa, rates
+from . import callosa, field, rates
 from .curves import spd_curves, sphere_curves
 from .store import Compute, Store
 
@@ -52,7 +52,7 @@ def reproduce(
     outlines: Array | None = None,
     source: str = "",
 ) -> Path:
-    """Run an experiment of the paper, or "all", write its figures, results.csv and REPORT.md; return the report's path.
+    """Run an experiment of the paper, or "all", or the "field"; write figures, results.csv and REPORT.md; return its path.
 
     ``quick`` runs a tenth of the replicates at fewer sample sizes.  An interrupted run continues where it stopped when it is
     called again with the same settings.
@@ -63,9 +63,13 @@ def reproduce(
         "shapes": lambda: callosa.synthetic(seed) if outlines is None else callosa.from_outlines(outlines, source),
         "rates": lambda: rates,
     }
-    if what not in ("all", *experiments):
-        raise ValueError(f"unknown study {what!r}; known: {', '.join(experiments)}, all")
+    if what not in ("all", "field", *experiments):
+        raise ValueError(f"unknown study {what!r}; known: {', '.join(experiments)}, all, field")
     settings = settings_of(replicates, quick, seed, outlines)
+    if what == "field":
+        tables = {table.name: table for table in field.sections()}
+        draws = f", a data set with {field.DRAWS} draws for each {field.SET}"
+        return conduct(tables, out, settings, field.HEADING, "sfumato reproduce field", draws)
     studies = {name: study() for name, study in experiments.items() if what in ("all", name)}
     return conduct(studies, out, settings, PAPER, f"sfumato reproduce {what}", " (400 draws for each data set)")
 

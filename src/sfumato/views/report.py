@@ -22,7 +22,7 @@ from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import draw_release, in_words, render
 from .subject import Links, Subject
-from .words import first, nearer, notes, powers, promise, rounding, running_time, what, whole
+from .words import first, nearer, notes, powers, promise, rounding, running_time, stated_epsilon, what, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
@@ -173,7 +173,7 @@ def _promise(release: Release) -> list[Block]:
     g = release.guarantee
     if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
-    factor = float(np.exp(min(g.epsilon, 700.0)))
+    factor = float(np.exp(min(stated_epsilon(g), 700.0)))
     sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
     odds = (
         "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
@@ -259,7 +259,7 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else _method(release).quantity
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
-        (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
+        (Code("ε"), f"{c.epsilon:g}", "pure privacy loss of all parts of this release"),
         (Code("r"), f"{release.ball.radius:g}", "radius of the ball, or the longest semi-axis of an ellipsoid"),
     ]
     symbols = symbols_in(c.formula)
@@ -292,7 +292,8 @@ def _by_hand(release: Release) -> str:
         v |= {"2k": v["coordinates"], "3k": v["coordinates"]}
     rest = 1 - sum(release.shares.values())  # what was not spent on something else
     v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}" if rest == 1 else f"{rest:.10g}·{c.epsilon:.10g}"}
-    product = None if is_lowered(c.formula) else filled(c.formula, v)
+    other = is_lowered(c.formula) or release.guarantee.asked is not None
+    product = None if other else filled(c.formula, v)
     return "" if product is None else f"σ = {product.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 

@@ -90,8 +90,7 @@ def in_digits(factor: float) -> str:
 def promise(release: Release) -> Fact:
     """Return what is promised."""
     g = release.guarantee
-    asked = g.privacy
-    least = asked.epsilon if isinstance(asked, ApproxDP) else g.epsilon
+    least = stated_epsilon(g)
     factor = f" = {in_digits(float(np.exp(least)))}" if least < 50 else ""
     odds = (
         "Whatever anyone knows or learns elsewhere, replacing one unit's value by any other changes the probability of any "
@@ -100,10 +99,15 @@ def promise(release: Release) -> Fact:
     if g.condition:
         given = f"{g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
         return Fact("Promise", f"{given} {odds}", ", ")
-    start = f"the release is {powers(asked.words)}."
+    start = f"the release is {powers(g.privacy.words)}."
     if not g.private:
         start = "none, as this value was made for study. Had it been a release, then:"
     return Fact("Promise", f"{start} {odds}")
+
+
+def stated_epsilon(g: Guarantee) -> float:
+    """Return the ε of the promise: that which goes with a δ, where one was asked for."""
+    return g.privacy.epsilon if isinstance(g.privacy, ApproxDP) else g.epsilon
 
 
 def _beyond(g: Guarantee) -> str:
