@@ -56,10 +56,8 @@ class Mechanism(Plan):
     name: ClassVar[str]
     paper: ClassVar[str] = ""  # the work that proposed it
     sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
-    worth_from: ClassVar[tuple[float, float]] = (
-        0.0,
-        0.0,
-    )  # ε from which it may be best, in up to 3 dimensions and in more
+    # ε from which it may be best, in up to 3 dimensions and in more
+    worth_from: ClassVar[tuple[float, float]] = (0.0, 0.0)
     auto: ClassVar[bool] = False  # whether it releases the Fréchet mean on the manifold, so that it may be chosen
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
@@ -92,8 +90,8 @@ class Mechanism(Plan):
         return self.privacy.pure
 
     @property
-    def chance(self) -> float:
-        return self.losses.numerical_delta / (1 + float(np.exp(min(self.ideal, self.privacy.outer, 600.0))))
+    def outer(self) -> float:
+        return min(self.ideal, self.privacy.outer)
 
     @cached_property
     def ball(self) -> Ball:

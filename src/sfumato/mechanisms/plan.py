@@ -56,14 +56,13 @@ class Plan(ABC):
 
     comparable: ClassVar[bool] = True  # whether its error and the radius of the region are in the same distance
 
+    region: Region
+    n: int
+
     if TYPE_CHECKING:
 
         @property
-        def region(self) -> Region: ...
-        @property
         def privacy(self) -> Privacy: ...
-        @property
-        def n(self) -> int: ...
         @property
         def scale(self) -> Scale: ...
 
@@ -90,8 +89,13 @@ class Plan(ABC):
 
     @property
     @abstractmethod
+    def outer(self) -> float:
+        """The ε with which what rounding adds is stated; the least of all draws."""
+
+    @property
     def chance(self) -> float:
         """A bound on the probability that rounding moves a draw, whatever the data."""
+        return self.losses.numerical_delta / (1 + float(np.exp(min(self.outer, 600.0))))
 
     @cached_property
     def facts(self) -> Facts:
