@@ -103,6 +103,10 @@ class Mechanism(Plan):
     def noise(self, n: int, epsilon: float) -> Scale:
         """Return the scale at which ideal draws are ε-private, with every number behind it; from public numbers only."""
 
+    @abstractmethod
+    def error_quantile(self, p: float) -> float:
+        """Return a distance that a draw exceeds with probability at most 1 − p, whatever the data; a release is rounded too."""
+
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of this mechanism beside region, ε and calibration, for its record."""
@@ -199,15 +203,14 @@ class Mechanism(Plan):
         reach = float(scale.region) if np.isfinite(scale.region) else None
         numbers = {key: float(number) for key, number in scale.numbers.items()}
         center = self.space.present(self.region.center).tolist()
+        stated = (self.facts.epsilon, scale.formula, float(scale.sigma))
         return Record(
             statistic=self.statistic.name,
             space=SpaceOf.of(self.space),
             ball=BallOf(center, self.region.radius, self.region.found),
             n=self.n,
             mechanism=MechanismOf(self.name, self.options),
-            calibration=CalibrationOf(
-                self.calibration, self.facts.epsilon, scale.formula, float(scale.sigma), reach, numbers
-            ),
+            calibration=CalibrationOf(self.calibration, *stated, reach, numbers),
             sampler=self.sampler,
             lattice_spacing=self.spacing,
             generator="",

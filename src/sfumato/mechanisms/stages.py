@@ -1,6 +1,5 @@
 """Releases in stages that are charged as one: what a stage gives out may decide the next, so their shares of ε add up."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +13,6 @@ from ..laws.calibration.rounding import UNIT
 from ..laws.calibration.scale import Scale
 from ..laws.noise import Noise
 from ..laws.privacy import Privacy
-from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Look, Region, Settled
 from ..regions.ellipsoid import shorten
@@ -74,11 +72,6 @@ class Stage:
         return None
 
     @property
-    def share(self) -> float:
-        """All that it takes of ε."""
-        return sum(self.shares.values())
-
-    @property
     def losses(self) -> Losses:
         """What it adds to the losses of the plan of the mean."""
         return Losses(0.0)
@@ -86,11 +79,6 @@ class Stage:
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
         """Spend the share, and return how the mean is released."""
         return Outcome(self.chart)
-
-    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
-        """Yield what so many runs decide, one after the other, for study."""
-        for _ in range(size):
-            yield self.run(records, rng)
 
     def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
         """Return what a record says of the chart of the mean; with what came out, if the stage is ``done``."""
@@ -135,9 +123,6 @@ class Composition(Plan):
     @property
     def statistic(self) -> Statistic:
         return self.chart.statistic
-
-    def error_quantile(self, p: float) -> float:
-        return self.chart.error_quantile(p)
 
     def release_error(self, p: float) -> float:
         return self.chart.release_error(p)
@@ -202,7 +187,8 @@ class Composition(Plan):
         spread = None
         symbol = self.privacy.symbols[0]
         if self.first is not None and chart is not None:
-            formula += f", {symbol} here {1 - self.first.share:g} of the whole: {self.first.words}"
+            left = 1 - sum(self.first.shares.values())
+            formula += f", {symbol} here {left:g} of the whole: {self.first.words}"
             chart = replace(chart, **self.first.described(plan, done))
         if self.spread is not None:
             before = f", {symbol} here" if self.first is None else "; and all of that is"
@@ -219,9 +205,6 @@ class Composition(Plan):
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         return self.mean(records, rng)[1]
-
-    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return np.stack([outcome.draw(records, rng).raw for outcome in self.stage.runs(records, size, rng)])
 
     def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
         plan, drawn = self.mean(records, rng)
@@ -349,10 +332,6 @@ class Looked(Stage):
         room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
         return room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
 
-    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
-        chart, ball, lost = self.means(records)
-        for _ in range(size):
-            yield Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)
-
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
-        return next(self.runs(records, 1, rng))
+        chart, ball, lost = self.means(records)
+        return Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)

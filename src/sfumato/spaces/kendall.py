@@ -83,9 +83,8 @@ class Landmarks(Space):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
             if self.unit:
-                known &= np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1) <= norm_error(
-                    self.landmarks * array.shape[2]
-                )
+                off = np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1)
+                known &= off <= norm_error(self.landmarks * array.shape[2])
         return known
 
     def align(self, base: Points, points: Points) -> Points:
