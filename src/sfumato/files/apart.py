@@ -5,8 +5,6 @@ Python can neither catch the one nor limit the other, so a second Python process
 If it ends, the file is refused, and the next file gets a new process.  Nothing is pickled on the way.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -15,9 +13,9 @@ import socket
 import subprocess
 import sys
 import threading
-from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +87,7 @@ def serve(descriptor: int) -> None:
             content = line.recv_bytes()
         except EOFError:
             return
-        module, _, function = name.partition(":")
-        read = getattr(import_module(f".{module}", __package__), function)
+        read = resolve_name(f"{__package__}.{name}")
         _limit_memory(_room(content))
         body = io.BytesIO()
         try:

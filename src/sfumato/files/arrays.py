@@ -1,7 +1,5 @@
 """Arrays: which axis counts the records, and what a record is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What all readers share: what they are asked, what they return, how they refuse a file, and their limits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the columns of a table hold: their names say it (landmarks, entries of matrices, angles), or else their number."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tables as text: CSV, TSV, and what separates values by semicolons or blanks."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

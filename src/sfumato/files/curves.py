@@ -1,9 +1,8 @@
 """Landmarks with curves: kept as they are, left out, or with another number of points along each curve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -58,9 +57,7 @@ class Curved:
         arrays = [
             [np.array(curve, dtype=np.float64).reshape(-1, self.dim) for curve in s.blocks[1:]] for s in self.specimens
         ]
-        flat = np.concatenate([np.empty((0, self.dim)), *(curve for curves in arrays for curve in curves)]).reshape(
-            1, -1
-        )
+        flat = np.concatenate([np.empty((0, self.dim)), *chain.from_iterable(arrays)]).reshape(1, -1)
         doubts = np.flatnonzero(doubtful(flat, self.dim)[0]) if choice.missing is None and flat.size else ()
         for entry in doubts[:1]:
             lengths = [sum(map(len, curves)) for curves in arrays]

@@ -1,7 +1,5 @@
 """JSON: nested lists of numbers, named arrays, rows of named values, points of GeoJSON, and sfumato's own releases."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

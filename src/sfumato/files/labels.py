@@ -1,7 +1,5 @@
 """Labels: what a file says of each record beside its point."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Lines of text, and the numbers in them."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

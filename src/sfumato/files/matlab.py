@@ -3,8 +3,6 @@
 Both libraries can crash at a damaged file, and take all memory at a swollen one: they run apart, within limits.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct

@@ -1,7 +1,5 @@
 """Numbers that stand for missing values, which files seldom declare; and what else a curator should hear of a data set."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Morphologika: landmarks as text, in sections."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """NumPy's files.  Nothing is ever unpickled, and a header is believed only if it accounts for every byte."""
 
-from __future__ import annotations
-
 import io
 import math
 import warnings

@@ -1,7 +1,5 @@
 """NTS (NTSYS): a table of specimens as text."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

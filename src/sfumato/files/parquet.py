@@ -1,7 +1,5 @@
 """Parquet and tables of Arrow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

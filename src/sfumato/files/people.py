@@ -1,7 +1,5 @@
 """Columns that may say whose record it is, and the unit of privacy in words."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """R's files: .rds (``saveRDS``) and .RData (``save``), of arrays, data frames and named lists of them."""
 
-from __future__ import annotations
-
 import bz2
 import lzma
 import math

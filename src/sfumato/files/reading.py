@@ -4,8 +4,6 @@ A file is judged by its content before its name, is read once, and comes out who
 swollen file raises a :class:`FileError`.  No path that a file mentions is ever followed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Telling formats apart: by the first bytes, else by the first words, else by the name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from pkgutil import resolve_name
 

@@ -1,7 +1,5 @@
 """Files that hold several things by name: which of them are the records."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Both say whether x and y run to the left and the back (LPS) or to the right and 
 have it): points come out in LPS.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,12 +1,10 @@
 """A table: columns by name, of a file or of a data frame.  Of the packages of data frames none is imported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +88,7 @@ class Table:
             others = {name: texts(name, column.tolist()) for name, column in others.items()}
         return {name or "row": column for name, column in others.items()}
 
-    def take(self, rows: NDArray[np.intp], without: Iterable[str]) -> Table:
+    def take(self, rows: NDArray[np.intp], without: Iterable[str]) -> Self:
         """Return some of the rows, without some of the columns."""
         left_out = set(without)
         columns = {name: column[rows] for name, column in self.columns.items() if name not in left_out}

@@ -4,8 +4,6 @@ ktch reads TPS too, but asks for the ending .tps and an ID in every record, and 
 real files lack the former and have the latter, and errors here name the line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Writing one released value."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

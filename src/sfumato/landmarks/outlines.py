@@ -1,7 +1,5 @@
 """Closed outlines after a release: smooth them, which costs no privacy, and test whether they cross themselves."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from numbers import Real
 

@@ -1,7 +1,5 @@
 """Bilateral symmetry: specimens without their asymmetry, before anything else is done with them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -109,20 +109,15 @@ class AmbientLaplace(Mechanism):
         """The dimension D of the ambient space."""
         return self.statistic.embedding.dim
 
-    def error_quantile(self, p: float) -> float:
-        return self._after_projection(self._noise_quantile(p))
-
-    def _noise_quantile(self, p: float) -> float:
+    def error_quantile(self, p: float, lattice: float = 0.0) -> float:
+        """Return the quantile of the noise, made longer by what the lattice adds, and then projected."""
         check_probability(p)
-        return self.scale.sigma * float(gammaincinv(self.dim, p))
+        noise = self.scale.sigma * float(gammaincinv(self.dim, p)) + lattice
+        projected = self.statistic.embedding.after_projection
+        return projected(noise, self.ball.center, self.ball.radius) if self.project else noise
 
     def release_error(self, p: float) -> float:
-        return self._after_projection(self._noise_quantile(p) + np.sqrt(self.dim) / 2 * self.spacing)
-
-    def _after_projection(self, noise: float) -> float:
-        embedding = self.statistic.embedding
-        ball = self.ball
-        return embedding.after_projection(noise, ball.center, ball.radius) if self.statistic.project else noise
+        return self.error_quantile(p, np.sqrt(self.dim) / 2 * self.spacing)
 
     def is_on_manifold(self, value: Array) -> bool:
         return self.statistic.project or self.statistic.embedding.on_manifold(value)

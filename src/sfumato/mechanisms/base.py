@@ -56,10 +56,8 @@ class Mechanism(Plan):
     name: ClassVar[str]
     paper: ClassVar[str] = ""  # the work that proposed it
     sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
-    worth_from: ClassVar[tuple[float, float]] = (
-        0.0,
-        0.0,
-    )  # ε from which it may be best, in up to 3 dimensions and in more
+    # ε from which it may be best, in up to 3 dimensions and in more
+    worth_from: ClassVar[tuple[float, float]] = (0.0, 0.0)
     auto: ClassVar[bool] = False  # whether it releases the Fréchet mean on the manifold, so that it may be chosen
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
@@ -98,8 +96,8 @@ class Mechanism(Plan):
         return self.privacy.pure
 
     @property
-    def chance(self) -> float:
-        return self.losses.numerical_delta / (1 + float(np.exp(min(self.ideal, self.privacy.outer, 600.0))))
+    def outer(self) -> float:
+        return min(self.ideal, self.privacy.outer)
 
     @cached_property
     def ball(self) -> Ball:
@@ -110,6 +108,10 @@ class Mechanism(Plan):
     @abstractmethod
     def noise(self, n: int, epsilon: float) -> Scale:
         """Return the scale at which ideal draws are ε-private, with every number behind it; from public numbers only."""
+
+    @abstractmethod
+    def error_quantile(self, p: float) -> float:
+        """Return a distance that a draw exceeds with probability at most 1 − p, whatever the data; a release is rounded too."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -207,15 +209,14 @@ class Mechanism(Plan):
         reach = float(scale.region) if np.isfinite(scale.region) else None
         numbers = {key: float(number) for key, number in scale.numbers.items()}
         center = self.space.present(self.region.center).tolist()
+        stated = (self.facts.epsilon, scale.formula, float(scale.sigma))
         return Record(
             statistic=self.statistic.name,
             space=SpaceOf.of(self.space),
             ball=BallOf(center, self.region.radius, self.region.found),
             n=self.n,
             mechanism=MechanismOf(self.name, self.options),
-            calibration=CalibrationOf(
-                self.calibration, self.facts.epsilon, scale.formula, float(scale.sigma), reach, numbers
-            ),
+            calibration=CalibrationOf(self.calibration, *stated, reach, numbers),
             sampler=self.sampler,
             lattice_spacing=self.spacing,
             generator="",

@@ -86,25 +86,25 @@ class Forecasts(list[Forecast], Shown):
 
 
 @lru_cache(maxsize=64)
-def plans(asked: Region, n: int, privacy: Privacy, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
+def plans(region: Region, n: int, privacy: Privacy, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
     """Return what each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.
 
     In a ball these are all that are proven for its space; in any other region those that work in its chart.  Sees no data, and
     the same public question is answered once.
     """
     check_records(n)
-    region, look = _looked(asked, n, privacy, check)
+    look = _looked(region, n, privacy, check)
     if look is not None:
-        return ((look.chart.name, Composition(asked, n, privacy, look.chart, look)),)
+        return ((look.chart.name, Composition(region, n, privacy, look.chart, look)),)
     rows: list[tuple[str, Plan | Refusal]] = []
     for kind in MECHANISMS.values():
         # records were clipped by the region that was asked for: only charts clip what a sketch let through
-        takes = asked.is_ball or kind.takes_charts
+        takes = region.is_ball or kind.takes_charts
         if not kind.auto or not takes or privacy.pure < kind.worth_from[region.space.dim > 3]:
             continue
         try:
             plan = kind(region, privacy).plan(n)
-            if asked.is_ball and plan.is_far_from_the_mean:
+            if region.is_ball and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     "is released if asked for by name: ",
@@ -228,7 +228,6 @@ def _by_chart(
     region: Region, n: int, whole: Privacy, check: float, steps: int, share: float, find: What | None
 ) -> Plan:
     """Return the plan of a release by chart, with the stage before it and a share of ε for the spread of the records."""
-    settled = region
     privacy = whole.aside(share)[1] if share else whole
     first: Stage | None = None
     if find is not None:
@@ -236,25 +235,19 @@ def _by_chart(
     elif steps == 2:
         first = FirstStep.of(region, n, privacy)
     else:
-        settled, first = _looked(region, n, privacy, check, always=share > 0)
+        first = _looked(region, n, privacy, check, always=share > 0)
     if share and first is None and region.related_as not in ("", "same"):  # no region would come of it
         return _by_chart(region, n, whole, check, steps, 0.0, find)
-    chart = TangentKNorm(settled, privacy).plan(n) if first is None else first.chart
+    chart = TangentKNorm(region, privacy).plan(n) if first is None else first.chart
     if first is None and not share:
         return chart
     return Composition(region, n, whole, chart, first, Spread.of(whole, share) if share else None)
 
 
-def _looked(
-    region: Region, n: int, privacy: Privacy, check: float, always: bool = False
-) -> tuple[Region, Looked | None]:
-    """Return the region to use and the look that decides, if one is worth its share of ε."""
-    if not check:
-        return region, None
-    looked = region.looked(n, privacy, check, always)
-    if isinstance(looked, Look):
-        return looked.chart, Looked.of(looked, n, privacy, region)
-    return region, None
+def _looked(region: Region, n: int, privacy: Privacy, check: float, always: bool = False) -> Looked | None:
+    """Return the look that decides on the region to use, if one is worth its share of ε."""
+    look = region.looked(n, privacy, check, always) if check else None
+    return Looked.of(look, n, privacy, region) if isinstance(look, Look) else None
 
 
 def _kind(mechanism: str) -> type[Mechanism] | None:

@@ -37,14 +37,10 @@ NARROW = 0.25  # the radius of the records over that of the prior, for which the
 
 @dataclass(frozen=True)
 class Shares:
-    """Parts of ε for the centre (0: it is known, or would cost too much), for the radius and for what follows."""
+    """Parts of ε for the centre (0: it is known, or would cost too much) and for the radius; what follows has the rest."""
 
     center: float
     radius: float
-
-    @property
-    def rest(self) -> float:
-        return 1 - self.center - self.radius
 
     @classmethod
     def best(cls, dim: int, n: int, epsilon: float) -> Self:
@@ -170,8 +166,7 @@ class Find(Stage):
     """A ball found privately within the prior, in which the mean is then released by chart (proofs, Result 7)."""
 
     finder: Finder
-    split: Shares
-    chart: TangentKNorm  # in the whole prior
+    split: Shares  # and ``chart`` is the mean in the whole prior
 
     finds_region: ClassVar[bool] = True
 
@@ -186,15 +181,16 @@ class Find(Stage):
         center: Privacy | None = None
         if split.center:
             center, rest = rest.split(split.center / (1 - split.radius))
-        return cls(Finder.of(prior, n, center, radius, None), split, TangentKNorm(prior, rest).plan(n))
+        finder = Finder.of(prior, n, center, radius, None)
+        return cls(TangentKNorm(prior, rest).plan(n), finder, split)
 
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
-        return self.finder.parts
+        return self.finder.parts + self.chart.parts
 
     @property
-    def drawn(self) -> tuple[TangentKNorm, ...]:
-        return (self.chart,) if self.finder.first is None else (self.finder.first, self.chart)
+    def outer(self) -> float:
+        return self.chart.outer if self.finder.first is None else min(self.finder.first.outer, self.chart.outer)
 
     @property
     def shares(self) -> dict[Purpose, float]:
@@ -221,7 +217,7 @@ class Find(Stage):
 
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
         center, radius = self.finder.find(records, rng)
-        price = sum(noise.epsilon for (noise,) in self.parts)
+        price = sum(noise.epsilon for (noise,) in self.finder.parts)
         ball = FoundBall(self.chart.space, center, radius, price, self.source)
         return Outcome(self.chart.within(ball))
 

@@ -80,9 +80,8 @@ class KNG(ManifoldMechanism):
             return space.norm(x, records.mean_log(x)) / sigma
 
         offset = envelope.slope / sigma
-        ellipse = self.ellipse
-        if envelope.slope > self.slope:  # the ellipse takes the solver's success for granted
-            ellipse = None
+        # the ellipse takes the solver's success for granted
+        ellipse = None if envelope.slope > self.slope else self.ellipse
         hessian = None if ellipse is None else envelope.hessian(records)
         if ellipse is None or hessian is None:
             reach = span(space, ball.center, envelope.base, R)

@@ -56,14 +56,13 @@ class Plan(ABC):
 
     comparable: ClassVar[bool] = True  # whether its error and the radius of the region are in the same distance
 
+    region: Region
+    n: int
+
     if TYPE_CHECKING:
 
         @property
-        def region(self) -> Region: ...
-        @property
         def privacy(self) -> Privacy: ...
-        @property
-        def n(self) -> int: ...
         @property
         def scale(self) -> Scale: ...
 
@@ -90,8 +89,13 @@ class Plan(ABC):
 
     @property
     @abstractmethod
+    def outer(self) -> float:
+        """The ε with which what rounding adds is stated; the least of all draws."""
+
+    @property
     def chance(self) -> float:
         """A bound on the probability that rounding moves a draw, whatever the data."""
+        return self.losses.numerical_delta / (1 + float(np.exp(min(self.outer, 600.0))))
 
     @cached_property
     def facts(self) -> Facts:
@@ -100,12 +104,8 @@ class Plan(ABC):
 
     # -- public numbers ------------------------------------------------------------------------------------------------
     @abstractmethod
-    def error_quantile(self, p: float) -> float:
-        """Return a distance that a draw exceeds with probability at most 1 − p, whatever the data."""
-
-    @abstractmethod
     def release_error(self, p: float) -> float:
-        """Return the same for a release: plus what the lattice can move a point."""
+        """Return a distance that a release exceeds with probability at most 1 − p, whatever the data."""
 
     @property
     @abstractmethod
@@ -224,8 +224,6 @@ class Plan(ABC):
 
     def _helps(self, again: Callable[[Region, int, Privacy], "Plan"]) -> list[Remedy]:
         """Return what makes the release one of use."""
-        n = self.n
-        privacy = self.privacy
 
         def error(region: Region, n: int, privacy: Privacy) -> float:
             """Return the error of a release that is of use, else infinity."""
@@ -236,12 +234,12 @@ class Plan(ABC):
             return np.inf if plan.useless else plan.error_95
 
         steps = 1.2 ** np.arange(1, 40)
-        larger = (privacy.sized(float(f"{privacy.numbers[0] * step:.2g}")) for step in steps)
-        more = (_two_digits(n * step) for step in steps)
-        enough = islice((one for one in larger if error(self.asked, n, one) < np.inf), 1)
+        larger = (self.privacy.sized(float(f"{self.privacy.numbers[0] * step:.2g}")) for step in steps)
+        more = (_two_digits(self.n * step) for step in steps)
+        enough = islice((one for one in larger if error(self.asked, self.n, one) < np.inf), 1)
         ways: list[Remedy] = [(one.size_words,) for one in enough]
-        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.asked, m, privacy) < np.inf), 1)]
-        for words, space, then in smaller_questions(self.region, lambda region: error(region, n, privacy)):
+        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.asked, m, self.privacy) < np.inf), 1)]
+        for words, space, then in smaller_questions(self.region, lambda ball: error(ball, self.n, self.privacy)):
             ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
         return ways + self.remedies
 
@@ -250,9 +248,9 @@ class Plan(ABC):
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         """Return one draw on the lattice, of admitted records; and what is made of it with public numbers alone."""
 
-    @abstractmethod
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        """Return draws for study, of admitted records.  They are neither rounded nor made with a secure generator."""
+        """Return draws for study, of admitted records.  They are not made with a secure generator, and need not be rounded."""
+        return np.stack([self.draw(records, rng).raw for _ in range(size)])
 
     def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
         """Return the record as it is once all is drawn, and the draw."""

@@ -1,12 +1,9 @@
 """Releases in stages that are charged as one: what a stage gives out may decide the next, so their shares of ε add up."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +13,6 @@ from ..laws.calibration.rounding import UNIT
 from ..laws.calibration.scale import Scale
 from ..laws.noise import Noise
 from ..laws.privacy import Privacy
-from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Look, Region, Settled
 from ..regions.ellipsoid import shorten
@@ -42,36 +38,33 @@ class Outcome:
         return self.plan.draw(records, rng) if self.mean is None else self.plan.about(self.mean, rng)
 
 
-class Stage(ABC):
-    """A part of ε that is spent before the mean is released, and decides how."""
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A part of ε that is spent before the mean is released, and decides how; this one spends nothing."""
 
-    finds_region: ClassVar[bool] = False  # whether the region of the mean is known only afterwards
     chart: TangentKNorm  # the plan of the mean, as far as it is known before
 
+    finds_region: ClassVar[bool] = False  # whether the region of the mean is known only afterwards
+
     @property
-    @abstractmethod
     def shares(self) -> dict[Purpose, float]:
         """The shares of ε that it takes, by their purpose."""
+        return {}
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """What the shares were spent on, in words: the end of a formula."""
+        return ""
 
     @property
-    @abstractmethod
     def parts(self) -> list[tuple[Noise, ...]]:
-        """The noise of what it spends before the mean."""
+        """The noise of what it spends, then that of the mean in the ways that it chooses among."""
+        return self.chart.parts
 
     @property
-    def ways(self) -> tuple[TangentKNorm, ...]:
-        """The plans of the mean that it chooses among."""
-        return (self.chart,)
-
-    @property
-    def drawn(self) -> tuple[TangentKNorm, ...]:
-        """All plans that are drawn from."""
-        return self.ways
+    def outer(self) -> float:
+        """The ε with which what rounding adds is stated; the least of all draws."""
+        return self.chart.outer
 
     @property
     def fallback_95(self) -> float | None:
@@ -79,27 +72,17 @@ class Stage(ABC):
         return None
 
     @property
-    def share(self) -> float:
-        """All that it takes of ε."""
-        return sum(self.shares.values())
-
-    @property
-    @abstractmethod
     def losses(self) -> Losses:
         """What it adds to the losses of the plan of the mean."""
+        return Losses(0.0)
 
-    @abstractmethod
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
         """Spend the share, and return how the mean is released."""
+        return Outcome(self.chart)
 
-    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
-        """Yield what so many runs decide, one after the other, for study."""
-        for _ in range(size):
-            yield self.run(records, rng)
-
-    @abstractmethod
     def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
         """Return what a record says of the chart of the mean; with what came out, if the stage is ``done``."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +103,18 @@ class Composition(Plan):
     def name(self) -> str:
         return self.chart.name
 
-    @property
-    def parts(self) -> list[tuple[Noise, ...]]:
-        before = [] if self.first is None else self.first.parts
-        ways = (self.chart,) if self.first is None else self.first.ways
-        mean = tuple(noise for plan in ways for noise in plan.parts[0])
-        return [*before, mean, *([] if self.spread is None else [self.spread.part])]
+    @cached_property
+    def stage(self) -> Stage:
+        """What comes before the mean."""
+        return self.first or Stage(self.chart)
 
     @property
-    def chance(self) -> float:
-        drawn = (self.chart,) if self.first is None else self.first.drawn
-        return self.losses.numerical_delta / (
-            1 + float(np.exp(min(600.0, *(min(plan.ideal, plan.privacy.outer) for plan in drawn))))
-        )
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return self.stage.parts + ([] if self.spread is None else [self.spread.part])
+
+    @property
+    def outer(self) -> float:
+        return self.stage.outer
 
     @property
     def scale(self) -> Scale:
@@ -142,9 +124,6 @@ class Composition(Plan):
     def statistic(self) -> Statistic:
         return self.chart.statistic
 
-    def error_quantile(self, p: float) -> float:
-        return self.chart.error_quantile(p)
-
     def release_error(self, p: float) -> float:
         return self.chart.release_error(p)
 
@@ -152,22 +131,18 @@ class Composition(Plan):
     def directions(self) -> int:
         return self.chart.directions
 
-    @property
-    def _region_is_known(self) -> bool:
-        return self.first is None or not self.first.finds_region
-
     def whole_error(self, p: float) -> float:
         """Return the error of the chart.  Where a region is yet to be found, of the noise if the records filled the prior: it
         is in proportion in what is found, and how far a mean in its chart is from the Fréchet mean is known once it is."""
-        return self.chart.whole_error(p) if self._region_is_known else self.release_error(p)
+        return self.release_error(p) if self.stage.finds_region else self.chart.whole_error(p)
 
     @property
     def gain(self) -> float | None:
-        return self.chart.gain if self._region_is_known else None
+        return None if self.stage.finds_region else self.chart.gain
 
     @property
     def fallback_95(self) -> float | None:
-        return None if self.first is None else self.first.fallback_95
+        return self.stage.fallback_95
 
     @property
     def asked(self) -> Region:
@@ -179,21 +154,19 @@ class Composition(Plan):
 
     @property
     def remedies(self) -> list[Remedy]:
-        return self.chart.remedies if self._region_is_known else []
+        return [] if self.stage.finds_region else self.chart.remedies
 
     @cached_property
     def losses(self) -> Losses:
         """The losses of all parts together."""
-        parts = [self.chart.losses]
-        parts += [stage.losses for stage in (self.first, self.spread) if stage is not None]
+        parts = [self.chart.losses, self.stage.losses, *([] if self.spread is None else [self.spread.losses])]
         delta = sum(part.numerical_delta for part in parts)
         return Losses(delta, clock_delta=sum(part.clock_delta or 0.0 for part in parts))
 
     @property
     def spending(self) -> dict[Purpose, float]:
         spread = 0.0 if self.spread is None else self.spread.share
-        first = {} if self.first is None else self.first.shares
-        shares = {what: (1 - spread) * share for what, share in first.items()}
+        shares = {what: (1 - spread) * share for what, share in self.stage.shares.items()}
         return {**shares, Purpose.SPREAD: spread} if spread else shares
 
     @property
@@ -214,7 +187,8 @@ class Composition(Plan):
         spread = None
         symbol = self.privacy.symbols[0]
         if self.first is not None and chart is not None:
-            formula += f", {symbol} here {1 - self.first.share:g} of the whole: {self.first.words}"
+            left = 1 - sum(self.first.shares.values())
+            formula += f", {symbol} here {left:g} of the whole: {self.first.words}"
             chart = replace(chart, **self.first.described(plan, done))
         if self.spread is not None:
             before = f", {symbol} here" if self.first is None else "; and all of that is"
@@ -226,17 +200,11 @@ class Composition(Plan):
 
     def mean(self, records: Records, rng: np.random.Generator) -> tuple[TangentKNorm, Drawn]:
         """Return the plan of the mean as the first stage decided it, and its draw."""
-        outcome = Outcome(self.chart) if self.first is None else self.first.run(records, rng)
+        outcome = self.stage.run(records, rng)
         return outcome.plan, outcome.draw(records, rng)
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         return self.mean(records, rng)[1]
-
-    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        outcomes: Iterable[Outcome] = repeat(Outcome(self.chart), size)
-        if self.first is not None:
-            outcomes = self.first.runs(records, size, rng)
-        return np.stack([outcome.draw(records, rng).raw for outcome in outcomes])
 
     def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
         plan, drawn = self.mean(records, rng)
@@ -255,8 +223,7 @@ class FirstStep(Stage):
     """
 
     region: Settled
-    first: TangentKNorm
-    chart: TangentKNorm  # of the second step, whose centre is not known yet
+    first: TangentKNorm  # and ``chart`` is the second step, whose centre is not known yet
 
     shares: ClassVar = {Purpose.FIRST: FIRST}
     words = f"{FIRST:g} of it was spent on a first release, which is the centre"
@@ -268,15 +235,15 @@ class FirstStep(Stage):
         settled = region.settle(n, both[1])
         first, second = (TangentKNorm(settled, one, known=region).plan(n) for one in both)
         check_movable(first, settled.moved, "use ", Fix("steps", 1))
-        return cls(settled, first, second)
+        return cls(second, settled, first)
 
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
-        return self.first.parts
+        return self.first.parts + self.chart.parts
 
     @property
-    def drawn(self) -> tuple[TangentKNorm, ...]:
-        return self.first, self.chart
+    def outer(self) -> float:
+        return min(self.first.outer, self.chart.outer)
 
     @property
     def losses(self) -> Losses:
@@ -300,7 +267,6 @@ class Looked(Stage):
 
     look: Look
     privacy: Privacy  # of the look and of what follows
-    chart: TangentKNorm
     ball: TangentKNorm
 
     @classmethod
@@ -308,15 +274,16 @@ class Looked(Stage):
         """Return the stage, with the plans of both ways out; ``known`` is the sketch that settled them."""
         rest = privacy.aside(look.share)[1]
         chart, ball = (TangentKNorm(region, rest, known=known).plan(n) for region in (look.chart, look.ball))
-        return cls(look, privacy, chart, ball)
+        return cls(chart, look, privacy, ball)
 
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
-        return [(Noise(float(self.privacy.aside(self.look.share)[0])),)]
+        look = Noise(float(self.privacy.aside(self.look.share)[0]))
+        return [(look,), (*self.chart.parts[0], *self.ball.parts[0])]
 
     @property
-    def ways(self) -> tuple[TangentKNorm, ...]:
-        return self.chart, self.ball
+    def outer(self) -> float:
+        return min(self.chart.outer, self.ball.outer)
 
     @property
     def fallback_95(self) -> float:
@@ -365,10 +332,6 @@ class Looked(Stage):
         room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
         return room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
 
-    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
-        chart, ball, lost = self.means(records)
-        for _ in range(size):
-            yield Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)
-
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
-        return next(self.runs(records, 1, rng))
+        chart, ball, lost = self.means(records)
+        return Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)

@@ -4,8 +4,6 @@ What a mechanism asks is a sum over records.  Each part of the data is summed wh
 in the order of the parts, so neither threads, nor workers, nor a task that had to be run again can change the answer.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -93,7 +91,7 @@ class LazyRecords(Records):
             return moments if hessian is None else replace(moments, hessian=hessian)
         return moments
 
-    def _pass(self, prepare: Any, function: Callable[..., T], combine: Any) -> list[_Sum | None]:
+    def _pass(self, prepare: Any, function: Callable[..., T], combine: Any) -> "list[_Sum | None]":
         self.passes += 1
 
         def tick(done: int) -> None:

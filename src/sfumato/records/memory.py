@@ -1,7 +1,5 @@
 """Records: points of a space that functions are summed over, however they are stored."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

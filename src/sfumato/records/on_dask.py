@@ -1,7 +1,5 @@
 """Partitions in the memory of Dask's workers: each is summed where it is, and only sums come back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import chain

@@ -1,7 +1,5 @@
 """Data that stay on disk, read in parts of bounded size: arrays of NumPy, HDF5 and Zarr, tables of Arrow, Parquet files."""
 
-from __future__ import annotations
-
 import mmap
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Units of privacy: the records of one person are worked on together, and by themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Great circles: the geometry that spheres share with what is made of them by taking several points for one."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 
@@ -124,11 +122,8 @@ class Rows(Arcs):
         return None
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        if (
-            weights is None
-            and points.size >= MANY // 2
-            and (moments := self._compiled_moments(base, points)) is not None
-        ):
+        many = weights is None and points.size >= MANY // 2
+        if many and (moments := self._compiled_moments(base, points)) is not None:
             return moments
         x = self._canonical_unit(base)
 
@@ -145,9 +140,8 @@ class Rows(Arcs):
             return toward, float(w.sum()), float(w @ phi), float(w @ theta2), turning
 
         small = len(points) <= RUN and points.size <= CACHE
-        return self._gathered(
-            x, *(of_run(slice(None)) if small else in_runs(of_run, len(points), points.shape[1], CACHE))
-        )
+        sums = of_run(slice(None)) if small else in_runs(of_run, len(points), points.shape[1], CACHE)
+        return self._gathered(x, *sums)
 
     def _gathered(
         self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0

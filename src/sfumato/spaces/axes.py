@@ -1,7 +1,5 @@
 """Axes: directions without a sense, the sphere with opposite points taken for one (real projective space)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """A manifold of the user's own: two functions between its points and the p numbers of a chart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

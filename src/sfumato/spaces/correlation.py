@@ -1,15 +1,13 @@
 """Correlation matrices of full rank, laid out flat by the part of their logarithm off the diagonal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Space, blame
-from .spd import ASYMMETRY, SPD, _symmetric
+from .base import blame
+from .spd import ASYMMETRY, SPD, _symmetric, from_triangle, triangle
 from .spd_metrics import FlatMatrices, _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
@@ -40,11 +38,10 @@ class Correlation(FlatMatrices):
     small: ClassVar[dict[str, Any]] = {"size": 3}
     fixed_diagonal: ClassVar[float | None] = 1.0
 
+    smaller = FlatMatrices.fewer_channels
+
     def _dimension(self) -> int:
         return self.size * (self.size - 1) // 2
-
-    def smaller(self) -> dict[str, list[Space]]:
-        return self.fewer_channels()
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         one = np.eye(self.size)
@@ -71,14 +68,11 @@ class Correlation(FlatMatrices):
         return found, reasons
 
     def to_flat(self, points: Points) -> Array:
-        rows, columns = np.triu_indices(self.size, 1)
-        return np.asarray(np.sqrt(2) * _log(points)[:, rows, columns])
+        return triangle(_log(points))[:, self.size :]
 
     def from_flat(self, vectors: Array) -> Points:
         k = self.size
-        rows, columns = np.triu_indices(k, 1)
-        hollow = np.zeros((len(vectors), k, k))
-        hollow[:, rows, columns] = hollow[:, columns, rows] = np.clip(vectors, -1e100, 1e100) / np.sqrt(2)
+        hollow = from_triangle(np.pad(np.clip(vectors, -1e100, 1e100), ((0, 0), (k, 0))), k)
         steepness = np.abs(np.linalg.eigvalsh(hollow)).max(axis=1)
         hollow *= np.where(steepness > STEEPEST, STEEPEST / np.maximum(steepness, STEEPEST), 1.0)[:, None, None]
         levels, turn = np.linalg.eigh(hollow + _diagonal(hollow)[:, :, None] * np.eye(k))

@@ -1,8 +1,6 @@
 """Planar curves up to place, length and rotation, by their square-root velocities (Srivastava, Klassen, Joshi and Jermyn 2011;
 Srivastava and Klassen 2016)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Spaces that lie in a linear space, where means are sums: R^d itself, spheres, positive definite matrices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """R^d, where every bound is exact and the KNG is Awan and others' (2019), and spaces that one map lays out flat."""
 
-from __future__ import annotations
-
 import operator
 from abc import abstractmethod
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ are computed in long arithmetic, to better than 1e-25, and only the rounding of 
 A space names its map as ``exact_map``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

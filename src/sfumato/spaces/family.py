@@ -1,7 +1,5 @@
 """Spaces as a person types them: ``spd``, ``spd(metric=log-euclidean)``, ``grassmann(n=5, p=2)``, with or without a size."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Subspaces: the p-dimensional ones of R^n, as principal component analysis finds them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Hyperbolic space of curvature −1: trees and hierarchies."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

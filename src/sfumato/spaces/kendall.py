@@ -7,8 +7,6 @@ R = V·D·Uᵀ from XᵀY = U·S·Vᵀ and D = diag(1, …, 1, ±1) such that de
 way to lay Y if σ_{m−1} ± σ_m > 0; otherwise it is one of several, the same at all times for the same record.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -85,9 +83,8 @@ class Landmarks(Space):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
             if self.unit:
-                known &= np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1) <= norm_error(
-                    self.landmarks * array.shape[2]
-                )
+                off = np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1)
+                known &= off <= norm_error(self.landmarks * array.shape[2])
         return known
 
     def align(self, base: Points, points: Points) -> Points:

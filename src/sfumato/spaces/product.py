@@ -1,7 +1,5 @@
 """Products of spaces: a shape with its size, a direction with a scale, the covariance matrices of two groups of channels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

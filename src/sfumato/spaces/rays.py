@@ -1,7 +1,5 @@
 """Unit vectors of C^m up to a factor of size one: the complex projective space CP^(m−1) with holomorphic curvature 4."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import ModuleType
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Rotations of space, SO(3), with the metric in which a distance is the angle of a rotation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

@@ -1,8 +1,6 @@
 """Kendall's planar shape space: k labelled landmarks up to translation, scale and rotation, the complex projective
 space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2016)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

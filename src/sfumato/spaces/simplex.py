@@ -1,7 +1,5 @@
 """Compositions: shares of a whole, compared by their square roots or by their ratios."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar

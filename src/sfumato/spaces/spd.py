@@ -4,8 +4,6 @@ Everything is computed in the frame of a Cholesky factor p = LLᵀ, where p is t
 isometry, and unlike a square root it keeps the small rows of a badly scaled matrix small.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Positive definite matrices with other metrics than the affine-invariant one: two that are flat, and optimal transport's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
-from .base import Kind, Space, blame, not_finite
+from .base import Kind, blame, not_finite
 from .euclidean import Flat
 from .spd import METRICS, SPD, Matrices, _inverse, _matrix_log, _positive, _rebuild, _symmetric, from_triangle, triangle
 
@@ -27,7 +25,6 @@ class FlatMatrices(Flat, Matrices):
 
     size: int
     size_option: ClassVar[str | None] = "size"
-    kind: ClassVar[Kind] = "matrices"
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -55,6 +52,8 @@ class DiagonalSPD(FlatMatrices):
     metric: ClassVar[str] = "affine-invariant, on diagonal matrices: Euclidean, between logarithms of variances"
     kind: ClassVar[Kind] = "vectors"
 
+    smaller = FlatMatrices.fewer_channels
+
     def _dimension(self) -> int:
         return self.size
 
@@ -68,9 +67,6 @@ class DiagonalSPD(FlatMatrices):
 
     def corrections(self, points: Array) -> list[str]:
         return ["only the diagonal of each matrix is used"] if np.ndim(points) == 3 else []
-
-    def smaller(self) -> dict[str, list[Space]]:
-        return self.fewer_channels()
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         reasons = not_finite(points)

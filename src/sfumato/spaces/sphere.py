@@ -1,7 +1,5 @@
 """The sphere S^d of any curvature: directions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Frames: p orthonormal vectors of R^n, where the vectors themselves matter and not only what they span."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,9 +62,8 @@ class Stiefel(Frames):
         vectors = np.asarray(vectors)
         a = base.mT @ vectors
         across, r = self._across(base, vectors)
-        moved = skew_exp(np.block([[(a - a.mT) / 2, -r.mT], [r, np.zeros((*r.shape[:-1], r.shape[-2]))]]))[
-            ..., : self.p
-        ]
+        turn = np.block([[(a - a.mT) / 2, -r.mT], [r, np.zeros((*r.shape[:-1], r.shape[-2]))]])
+        moved = skew_exp(turn)[..., : self.p]
         u, _, vt = np.linalg.svd(base @ moved[..., : self.p, :] + across @ moved[..., self.p :, :], full_matrices=False)
         return np.asarray(u @ vt)
 

@@ -1,7 +1,5 @@
 """Angles: the circle, and the flat torus of several of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Figures 2 and 3 of the paper: private corpus callosa, and the same smoothed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

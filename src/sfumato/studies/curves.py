@@ -1,7 +1,5 @@
 """Figure 1 of the paper: error against sample size, on the sphere (left) and on SPD matrices (right)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

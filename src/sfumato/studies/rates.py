@@ -1,7 +1,5 @@
 """Theorem 3, measured: how the squared error of KNG falls with n and ε and grows with the dimension."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

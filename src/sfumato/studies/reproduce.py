@@ -1,7 +1,5 @@
 """``sfumato reproduce``: the paper's figures, as run and as proven; and the tables of others."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Results of a study: rows that survive an interruption, and the tables and figures made from them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

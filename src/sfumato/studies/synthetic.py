@@ -1,7 +1,5 @@
 """Synthetic data that look like what users have."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array
