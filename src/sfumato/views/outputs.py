@@ -12,8 +12,8 @@ from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
 from ..release import Release
-from .compared import comparison_in_words, draw_comparison, write_comparison_report
-from .plots import draw_release, in_words, render, write_picture
+from .compared import comparison_in_words, write_comparison_report
+from .plots import in_words, render, write_picture
 from .report import write_report
 from .subject import Links
 
@@ -74,9 +74,7 @@ class Outputs:
 
     @cached_property
     def figure(self) -> Figure:
-        if isinstance(self.done, Release):
-            return draw_release(self.done, outline=self.links, channels=self.channels)
-        return draw_comparison(self.done, self.links, self.channels)
+        return self.done.plot(links=self.links, channels=self.channels)
 
     @cached_property
     def words(self) -> str:
