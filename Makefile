@@ -23,7 +23,7 @@ $(OLDEST)/installed: pyproject.toml constraints-oldest.txt
 	touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python -m sfumato.app.demo --out demo-output
+	$(BIN)/python -m sfumato demo --out demo-output
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import printable
+from ..findings.groups import Comparison
 from ..release.population import no_region
 from . import view_of
-from .drawing import draw
+from .figures import draw
 from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
 from .subject import Links, Subject
@@ -18,8 +19,6 @@ from .words import powers, region, telling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..findings.groups import Comparison
 
 PAIRS = ("Groups", "Distance of the released means", "p", "At the level of 5%")
 TAKEN_AS = "The test takes the records as independent draws from two populations, and says whether their means differ."
@@ -105,14 +104,7 @@ def pairs_in_words(comparison: Comparison) -> str:
     return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def write_comparison_report(
-    comparison: Comparison,
-    path: str | os.PathLike[str],
-    links: Links | None = None,
-    channels: Sequence[str] = (),
-    *,
-    image: bytes | None = None,
-) -> None:
+def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str], image: bytes | None = None) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
     file = Path(path)
@@ -120,7 +112,7 @@ def write_comparison_report(
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
     words = comparison_in_words(comparison)
     if image is None:
-        image = render(plot(comparison, links=links, channels=channels), words=words)
+        image = render(plot(comparison), words=words)
     write_page(file, title, _sections(comparison, words), image)
 
 
@@ -137,9 +129,8 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
         groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
     each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
     said = map(Paragraph, comparison.describe().split("\n"))
-    promised = (
-        f"All releases together are {comparison.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}."
-    )
+    terms = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
+    promised = f"All releases together are {comparison.privacy.words}. {terms}"
     return [
         ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
         ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
+from ..findings import Comparison
 from ..release import Release
 from .compared import comparison_in_words, write_comparison_report
 from .plots import in_words, render, write_picture
@@ -19,8 +20,6 @@ from .subject import Links
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..findings import Comparison
 
 PICTURE = (".png", ".svg")
 ENDINGS = {"plot": PICTURE, "simulate": PICTURE, "report": (".html", ".md"), "value": (".tps", ".csv", ".npy")}

@@ -15,8 +15,7 @@ from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .drawing import draw
-from .figures import balanced
+from .figures import balanced, draw
 from .page import escape, notebook
 from .subject import Links, Subject
 from .words import facts, frozen, nearer, powers

@@ -221,9 +221,8 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     """Return every symbol of the formula, its number and what it means."""
     c = release.calibration
     space = release.space.known
-    quantity = QUANTITIES.get(release.mechanism.name, "what the noise is added to")
-    if release.kind is Kind.OBJECTIVE:
-        quantity = "the gradient of the objective"
+    known = QUANTITIES.get(release.mechanism.name, "what the noise is added to")
+    quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else known
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
         (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
