@@ -33,7 +33,7 @@ $(REFEREE)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python -m sfumato.app.demo --out demo-output
+	$(BIN)/python -m sfumato demo --out demo-output
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

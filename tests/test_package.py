@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import sfumato as sf
+from sfumato.app.cli import main
 from sfumato.spaces import SPACES
 
 
@@ -145,11 +146,9 @@ def test_plan_touches_no_data_and_ranks():
 
 def demo_output(capsys, monkeypatch, *words):
     """Run the demo; return what it prints."""
-    from sfumato.app import demo
-
-    monkeypatch.setattr(sys, "argv", ["demo", "--out", "out", *words])
+    monkeypatch.setattr(sys, "argv", ["sfumato", "demo", "--out", "out", *words])
     with pytest.raises(SystemExit) as done:
-        demo.main()
+        main()
     assert done.value.code == 0
     return capsys.readouterr().out
 
@@ -223,11 +222,9 @@ def test_the_reference_wing_is_not_among_the_data():
 
 
 def test_demo_refuses_a_bad_budget_in_words(monkeypatch, capsys, tmp_path):
-    from sfumato.app import demo
-
-    monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path / "out"), "--epsilon", "-1"])
+    monkeypatch.setattr(sys, "argv", ["sfumato", "demo", "--out", str(tmp_path / "out"), "--epsilon", "-1"])
     with pytest.raises(SystemExit) as caught:
-        demo.main()
+        main()
     assert caught.value.code == 2
     assert "epsilon must be a positive number, between 1e-100 and 1e100, not -1.0" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

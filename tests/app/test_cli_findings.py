@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.views.plots import draw_release
 from sfumato.views.subject import Subject
 
 K = 8
@@ -67,7 +66,7 @@ def test_a_whole_sphere_is_prior_enough(sfumato, tmp_path):
     assert "centre and radius found privately in a public ball of radius 3.14159" in out
     page = " ".join(html.unescape(re.sub(r"<[^>]*>", "", (tmp_path / "mean.html").read_text())).split())
     assert release.region(0.95).words in page
-    legend = [text.get_text() for text in draw_release(release).legends[0].get_texts()]
+    legend = [text.get_text() for text in release.plot().legends[0].get_texts()]
     assert "95% region for the population's mean" in legend
     code, out, _ = sfumato(
         "plan", "--space", "sphere", "--prior", "whole", "--n", 3000, "--epsilon", 2, "--inference", 0.1

@@ -17,7 +17,7 @@ from sfumato.app.options import Grouped, taking
 from sfumato.app.recipes import as_command
 from sfumato.app.request import GROUPS, Request, as_option, from_page, wish, wish_of
 from sfumato.errors import Fix, Refusal
-from sfumato.views import outputs, plots, report
+from sfumato.views import plots
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,14 @@ def wings(tmp_path):
 @pytest.mark.parametrize("more", [[], ["--landmarks", "8"], ["--space", "shapes"]], ids=str)
 def test_each_file_is_read_once_and_the_picture_drawn_once(sfumato, wings, monkeypatch, more):
     read, drawn = Counter(), []
-    read_bytes, draw = Path.read_bytes, plots.draw_release
+    read_bytes, draw = Path.read_bytes, plots.draw
 
     def noted(path):
         read[path.name] += 1
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", noted)
-    for module in (plots, outputs, report):
-        monkeypatch.setattr(module, "draw_release", lambda *a, **k: (drawn.append(1), draw(*a, **k))[1])
+    monkeypatch.setattr(plots, "draw", lambda scene: (drawn.append(1), draw(scene))[1])
     code, _, err = sfumato(*wings, *more, "--plot", "mean.png", "--report", "mean.html", "--even-if-useless")
     assert code == 0, err
     assert (read["wings.tps"], read["public.tps"], len(drawn)) == (1, 1, 1)

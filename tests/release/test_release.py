@@ -307,14 +307,14 @@ def test_an_old_ledger_is_verified_and_charged(tmp_path):
 # -- what a record holds --------------------------------------------------------------------------------------------------
 def test_errors_come_from_the_record_alone(case):
     """Loading a record, asking for its error, words, picture and page needs no mechanism."""
-    from sfumato.views.plots import picture
+    from sfumato.views.plots import render
 
     mechanism, points = case
     release = sf.Release.from_json(mechanism.release(points).to_json())
     stored = {p: release.error(p) for p in record.PROBABILITIES}
     assert release.error(0.94) == release.error(0.95)
     assert release.error(0.1) == release.error(0.5)
-    assert picture(release).startswith(b"\x89PNG")
+    assert render(release.plot()).startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"up to a probability of 0\.999999, not for 0\.9999999"):
         release.error(0.9999999)
     assert stored == {p: mechanism.at(len(points)).release_error(p) for p in record.PROBABILITIES}

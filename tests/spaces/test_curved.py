@@ -16,7 +16,7 @@ from sfumato.app import cli
 from sfumato.spaces import Family
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of
-from sfumato.views.drawing import draw
+from sfumato.views.figures import draw
 from sfumato.views.subject import Subject
 
 TURNS, AXES, PLANE = sf.Rotations(), sf.Axes(dim=2), sf.Hyperbolic(dim=2)

@@ -10,7 +10,7 @@ from sfumato.app import demo
 from sfumato.regions.look import SHARE
 from sfumato.views import matrices, shapes
 from sfumato.views.directions import Directions
-from sfumato.views.plots import draw_release, plot_release
+from sfumato.views.plots import plot_release
 from sfumato.views.report import write_report
 from sfumato.views.subject import Subject
 
@@ -137,7 +137,7 @@ def test_every_chart_is_drawn_from_its_record_alone(space, kind, tmp_path):
     first, second = ((tmp_path / name).read_text(encoding="utf-8") for name in ("a.svg", "b.svg"))
     assert re.sub(r"[mp]?[0-9a-f]{10}\b", "", first) == re.sub(r"[mp]?[0-9a-f]{10}\b", "", second)
     assert "<!-- A title -->" in first
-    assert ("nothing is learned about" in re.sub(r"\s+", " ", draw_release(release).get_supxlabel())) == (
+    assert ("nothing is learned about" in re.sub(r"\s+", " ", release.plot().get_supxlabel())) == (
         release.chart.frozen > 0
     )
 
@@ -182,7 +182,7 @@ def test_directions_lie_round_an_ellipse():
     edge = Directions()._edge(shown, shown.noise)
     angles = np.arccos(np.clip(edge @ release.value, -1, 1))
     assert angles.max() / angles.min() == pytest.approx(8, rel=0.05)
-    labels = [text.get_text() for text in draw_release(release).legends[0].get_texts()]
+    labels = [text.get_text() for text in release.plot().legends[0].get_texts()]
     assert "edge of the public ellipse" in labels
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.views.bending import bent_grid, magnified
-from sfumato.views.figures import PAIR, QUIET, REGION, RIM, SHARP, SOFT, TEXT, contrast, ink, shade
+from sfumato.views.figures import PAIR, QUIET, RIM, SHARP, SOFT, STYLES, TEXT, contrast, ink, shade
 from sfumato.views.plots import in_words, read_names
+from sfumato.views.scene import Role
 
 # Machado, Oliveira and Fernandes (2009): how linear colours look without one kind of cone
 BLIND = {
@@ -37,7 +38,7 @@ def distance(one, two, eyes):
 STYLE = files("sfumato.app.studio").joinpath("page.css").read_text(encoding="utf-8")
 PAGE = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", STYLE))
 TOGETHER = {
-    "a release": (SHARP, QUIET, SOFT, REGION["color"]),
+    "a release": (SHARP, QUIET, SOFT, STYLES[Role.REGION].color),
     "two groups": PAIR,
     "a heat map": (shade(-1), shade(0), shade(1)),
     "the studio": ("#6f6f6f", PAGE["draw"], PAGE["soft"]),
@@ -61,7 +62,7 @@ def test_words_and_lines_stand_out_from_the_paper():
     for colour in (TEXT, SHARP, PAGE["ink"], PAGE["quiet"], PAGE["accent"], PAGE["alarm"]):
         for paper in ("#ffffff", PAGE["paper"], PAGE["wash"]):
             assert contrast(colour, paper) >= 4.5, (colour, paper)
-    for colour in (QUIET, RIM, SHARP, REGION["color"], *PAIR, PAGE["draw"]):
+    for colour in (QUIET, RIM, SHARP, STYLES[Role.REGION].color, *PAIR, PAGE["draw"]):
         assert contrast(colour, "#ffffff") >= 3, colour
     for x in np.linspace(-1, 1, 81):
         assert contrast(ink(shade(x)), shade(x)) >= 4.5

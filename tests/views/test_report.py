@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato.studies.synthetic import corpus_callosum_template
-from sfumato.views import directions, matrices, plots, shapes
+from sfumato.views import directions, matrices, shapes
 from sfumato.views.plots import plot_release
 from sfumato.views.report import write_report
 from sfumato.views.subject import Subject
@@ -146,7 +146,7 @@ def test_errors_are_those_of_the_clipped_records(release, written):
 
 
 def test_the_picture_s_error_is_that_of_the_clipped_records():
-    caption = plots.draw_release(released(sf.KNG, sf.Euclidean(dim=2))).get_supxlabel()
+    caption = released(sf.KNG, sf.Euclidean(dim=2)).plot().get_supxlabel()
     assert "the mean of the clipped records lies within" in " ".join(caption.split())
 
 
@@ -232,7 +232,7 @@ def test_a_matrix_that_is_none_is_drawn_as_what_it_is(tmp_path):
         r'"value": \[.*?\]\s*\]', '"value": [[1.0, 2.0], [2.0, 1.0]]', release.to_json(), count=1, flags=re.DOTALL
     )
     broken = sf.Release.from_json(re.sub(r'"on_manifold": \w+', '"on_manifold": false', document))
-    figure = plots.draw_release(broken)
+    figure = broken.plot()
     eigenvalues = figure.axes[-1]
     assert "not positive" in [text.get_text() for text in figure.legends[0].get_texts()]
     assert eigenvalues.get_yscale() == "linear"
@@ -294,7 +294,7 @@ def test_outlines_are_recognised():
     assert not shapes.looks_like_an_outline(np.random.default_rng(0).permutation(outline))
     ball = sf.Ball(sf.PlanarShapes(landmarks=50), outline, 0.1)
     release = sf.private_mean(np.tile(outline, (300, 1, 1)), ball, 1.0)
-    as_band, as_discs = (plots.draw_release(release, outline=o).axes[0].texts for o in (None, range(50)))
+    as_band, as_discs = (release.plot(links=o).axes[0].texts for o in (None, range(50)))
     assert (len(as_band), len(as_discs)) == (0, 50)  # landmarks have numbers
 
 

@@ -12,7 +12,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.views.page import SCRIPT
-from sfumato.views.plots import draw_release
 from sfumato.views.report import write_report
 from sfumato.views.shapes import FRONT, Landmarks
 from sfumato.views.subject import Subject
@@ -52,7 +51,7 @@ def release(rng):
 
 
 def test_the_three_views_show_the_same_landmarks_and_no_mirror_image(release):
-    drawn = draw_release(release)
+    drawn = release.plot()
     above, grid, front, right = drawn.axes
     assert [axes.get_title() for axes in (front, right, above)] == ["front", "from the right", "from above"]
     assert grid.get_title().startswith("front: a grid")

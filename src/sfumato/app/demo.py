@@ -1,4 +1,4 @@
-"""``python -m sfumato.app.demo``: one private mean of real landmarks, its record, report and picture; and the landmarks as TPS
+"""``sfumato demo``: one private mean of real landmarks, its record, report and picture; and the landmarks as TPS
 files, to try the command line on.
 
 Both examples come with the package ktch (Apache-2.0); nothing is fetched.  The first are trilobite heads of TriloMorph (Serra
@@ -12,7 +12,6 @@ earlier study would be.  The 100 others are private.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -102,7 +101,6 @@ def run(out: Path, epsilon: float) -> Release:
 
 def run_wings(out: Path, epsilon: float) -> Release:
     """Release the mean wing; write mean.json, mean.html and mean.png, and wings.tps, public.tps and reference.tps."""
-    from ..views.plots import plot_release
     from ..views.report import write_report
 
     data, reference = wings()
@@ -111,7 +109,7 @@ def run_wings(out: Path, epsilon: float) -> Release:
     release = private_mean(private, region, epsilon, unit="one mosquito")
     files = {"wings.tps": private, "public.tps": public, "reference.tps": reference[None]}
     _save(out, release, {name: _tps(some, [18]) for name, some in files.items()})
-    plot_release(release, out / "mean.png", outline=EDGE)
+    release.plot(out / "mean.png", links=EDGE)
     write_report(release, out / "mean.html", EDGE)
     return release
 
@@ -144,7 +142,7 @@ def draw_head(release: Release) -> Figure:
     the mean of the records with probability 95%, taken by itself.
     """
     from ..views.curves import band, sides_of
-    from ..views.drawing import draw
+    from ..views.figures import draw
     from ..views.scene import Line, Mark, Panel, Role, Scene, Soft, around, broken
     from ..views.shapes import Landmarks
     from ..views.subject import Subject
@@ -159,16 +157,15 @@ def draw_head(release: Release) -> Figure:
     spread = np.concatenate([spread, spread * np.outer(mirror, mirror)])
     both = [np.concatenate([shape, mirror * shape]) for shape in (public, value)]
     lines = _mirrored(len(public))
-    bands = []
+    bands: list[Soft] = []
     for line in lines:
         curve = both[1][line]
         normals = sides_of(curve, np.ones(len(curve)), ring=False)[0] - curve
-        bands += band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), False, "")
-    areas = [each for each in bands if isinstance(each, Soft)]
-    edges = [edge for each in areas for edge in each.edges]
+        bands.append(band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), False, "")[0])
+    edges = [edge for each in bands for edge in each.edges]
     drawn = [broken([x[line] for line in lines]) for x in both]
     marks: list[Mark] = [
-        Soft(edges, [core for each in areas for core in each.cores], "95% error of the release"),
+        Soft(edges, [core for each in bands for core in each.cores], "95% error of the release"),
         Line(drawn[0], Role.FIRST, f"mean of {PLATES} public heads"),
         Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),
     ]
@@ -193,15 +190,3 @@ def _mirrored(k: int) -> list[list[int]]:
     whole = [[*(i + k for i in reversed(line)), *line] for line in (OUTLINE, GLABELLA, FURROW)]
     whole[0].append(whole[0][0])
     return [*whole, SUTURE, [i + k for i in SUTURE]]
-
-
-def main() -> None:
-    """``sfumato demo`` by another name."""
-    from .cli import main
-
-    sys.argv[1:] = ["demo", *sys.argv[1:]]
-    main()
-
-
-if __name__ == "__main__":
-    main()

@@ -5,29 +5,19 @@ What depends on the space is in one file a space, under the space's name in ``VI
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..regions import Region
+from ..release import Release
 from .angles import Angles
 from .base import View
 from .compositions import Compositions
 from .curves import Curves
 from .directions import Directions, Undirected
 from .hyperbolic import Hyperbolic
-from .matrices import (
-    Correlations,
-    LogCholeskyMatrices,
-    LogEuclideanMatrices,
-    Matrices,
-    TransportMatrices,
-    Variances,
-)
+from .matrices import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, Matrices, TransportMatrices, Variances
 from .rotations import Rotations
 from .shapes import Shapes, SizesAndShapes, Solids
 from .tables import Frames, Products, Subspaces
 from .vectors import Vectors
-
-if TYPE_CHECKING:
-    from ..release import Release
 
 VIEWS: dict[str, View] = {
     "euclidean": Vectors(),
@@ -54,6 +44,6 @@ VIEWS: dict[str, View] = {
 }
 
 
-def view_of(release: Release) -> View:
-    """Return how releases of this space are shown."""
-    return VIEWS.get(release.space.name) or View()
+def view_of(done: Release | Region) -> View:
+    """Return how what lies in this space is shown."""
+    return VIEWS.get(done.space.name) or View()

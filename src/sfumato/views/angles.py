@@ -21,14 +21,12 @@ COLUMNS = 4
 class Angles(View):
     entry = "Angle, in radians"
     origin = "an arbitrary angle"
+    bounded = "every angle within {degrees:.3g}°"
     exact_up_to = np.inf
 
     def things(self, s: Subject) -> str:
         count = s.about.size
         return "angles" if count == 1 else f"sets of {count} angles"
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return f"every angle within {np.degrees(min(error, np.pi)):.3g}°"
 
     def scene(self, s: Subject) -> Scene:
         count = s.about.size

@@ -14,6 +14,7 @@ from .subject import Subject
 
 MOST_ROWS = 30  # of a table in a picture
 MOST_OTHERS = 3  # columns of other points in such a table
+BEYOND = 700.0  # of an exponent: what is larger overflows
 NUMBERED = {Role.DRAW: "Made-up release", Role.OTHER: "Public record"}
 Rows = tuple[Sequence[str], list[tuple[str, ...]]]  # the header of a table, and its rows
 
@@ -28,6 +29,7 @@ class View:
     entry = "Number"  # what a row of the value's table is called
     columns: Sequence[str] = ("Value",)  # of this table
     nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
+    bounded = ""  # what an error says: in words with the ``error``, the ``factor`` e^error or its ``degrees``
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, s: Subject) -> str:
@@ -76,7 +78,8 @@ class View:
 
     def meaning(self, s: Subject, error: float) -> str:
         """Return a distance in words that the space understands; empty where it needs none."""
-        return ""
+        factor = np.exp(min(error, BEYOND))
+        return self.bounded.format(error=error, factor=factor, degrees=np.degrees(min(error, np.pi)))
 
     def caption(self, s: Subject) -> str:
         """Return what a picture shows, for the report."""

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import printable
+from ..findings.groups import Comparison
 from ..release.population import no_region
 from . import view_of
-from .drawing import draw
-from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
+from .figures import draw
+from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
 from .subject import Links, Subject
 from .words import powers, region, telling
@@ -19,40 +20,13 @@ from .words import powers, region, telling
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..findings.groups import Comparison
-
 PAIRS = ("Groups", "Distance of the released means", "p", "At the level of 5%")
+TAKEN_AS = "The test takes the records as independent draws from two populations, and says whether their means differ."
 LIMITS = [
     ("The groups themselves.", "Who is in which group, and how many are, is public, and not protected."),
     ("The means of the records as they were.", "Records outside the public region were moved to its edge first."),
-    (
-        "A cause.",
-        "The test takes the records as independent draws from two populations, and says whether their means differ.",
-    ),
+    ("A cause.", TAKEN_AS),
 ]
-
-
-def draw_comparison(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Figure:
-    """Return the first two groups, as the view of their space draws two releases, and what their difference says."""
-    (one, first), (two, second), *more = comparison.groups.items()
-    difference = comparison.difference()
-    view = view_of(first)
-    if channels:
-        view.check_names(channels, first.value.shape)
-    subjects = {
-        printable(name): Subject.of(release, 0.95, links, channels) for name, release in ((one, first), (two, second))
-    }
-    drawn = draw(view.pair(subjects, difference.chart_radius))
-    others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
-    promised = f"{powers(str(comparison.privacy))} for all groups together; n = {first.n} and {second.n}"
-    return captioned(drawn, [difference.words, promised, *others])
-
-
-def comparison_in_words(comparison: Comparison) -> str:
-    """Return what the picture of a comparison shows, for those who do not see it."""
-    (one, first), (two, _), *_ = comparison.groups.items()
-    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
-    return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
 def plot(
@@ -62,11 +36,29 @@ def plot(
     links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """Return the picture of a comparison; write it, whole or not at all, if a file that ends in .png or .svg is named."""
-    drawn = draw_comparison(comparison, links, channels)
+    """Return the first two groups, as the view of their space draws two releases, and what their difference says; write the
+    picture, whole or not at all, if a file that ends in .png or .svg is named."""
+    (one, first), (two, second), *more = comparison.groups.items()
+    difference = comparison.difference()
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    both = ((one, first), (two, second))
+    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
+    drawn = draw(view.pair(subjects, difference.chart_radius))
+    others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
+    promised = f"{powers(str(comparison.privacy))} for all groups together; n = {first.n} and {second.n}"
+    captioned(drawn, [difference.words, promised, *others])
     if path is not None:
         write_picture(drawn, path, comparison_in_words(comparison))
     return drawn
+
+
+def comparison_in_words(comparison: Comparison) -> str:
+    """Return what the picture of a comparison shows, for those who do not see it."""
+    (one, first), (two, _), *_ = comparison.groups.items()
+    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
+    return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
 def describe(comparison: Comparison) -> str:
@@ -88,9 +80,8 @@ def describe(comparison: Comparison) -> str:
 
 def html(comparison: Comparison) -> str:
     """Return the picture and the words, as a notebook shows them."""
-    drawn = render(draw_comparison(comparison))
     lines = [("", line) for line in describe(comparison).splitlines()]
-    return notebook(drawn, comparison_in_words(comparison), lines)
+    return notebook(render(plot(comparison)), comparison_in_words(comparison), lines)
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -100,14 +91,9 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
         one, two = (comparison.groups[name] for name in (difference.first, difference.second))
         space = one.space.known
         away = "" if space is None else f"{float(space.distance(*space.validate([one.value, two.value]))):.4g}"
-        rows.append(
-            (
-                printable(f"{difference.first}, {difference.second}"),
-                away,
-                difference.p.removeprefix("p ").removeprefix("= "),
-                "differ" if difference.differs else "may be the same",
-            )
-        )
+        names = printable(f"{difference.first}, {difference.second}")
+        verdict = "differ" if difference.differs else "may be the same"
+        rows.append((names, away, difference.p.removeprefix("p ").removeprefix("= "), verdict))
     return rows
 
 
@@ -118,14 +104,7 @@ def pairs_in_words(comparison: Comparison) -> str:
     return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def write_comparison_report(
-    comparison: Comparison,
-    path: str | os.PathLike[str],
-    links: Links | None = None,
-    channels: Sequence[str] = (),
-    *,
-    image: bytes | None = None,
-) -> None:
+def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str], image: bytes | None = None) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
     file = Path(path)
@@ -133,48 +112,28 @@ def write_comparison_report(
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
     words = comparison_in_words(comparison)
     if image is None:
-        image = render(draw_comparison(comparison, links, channels), words=words)
+        image = render(plot(comparison), words=words)
     write_page(file, title, _sections(comparison, words), image)
 
 
 def _sections(comparison: Comparison, words: str) -> list[Section]:
     first = next(iter(comparison.groups.values()))
+    g = first.guarantee
     glance = [
-        ("Privacy", f"{powers(str(comparison.privacy))} for all groups together, for replacing {first.guarantee.unit}")
+        ("Privacy", f"{powers(str(comparison.privacy))} for all groups together, for replacing {g.unit}"),
+        ("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items())),
     ]
-    glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
-    groups = [
-        (
-            name,
-            str(release.n),
-            f"{release.stated(0.95):.4g}",
-            "none" if no_region(release) else release.region(0.95).size,
-        )
-        for name, release in comparison.groups.items()
-    ]
-    table: list[Block] = [
-        Grid(pairs(comparison), PAIRS),
-        *(Paragraph(line) for line in comparison.describe().split("\n")),
-    ]
+    groups = []
+    for name, release in comparison.groups.items():
+        size = "none" if no_region(release) else release.region(0.95).size
+        groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
+    each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
+    said = map(Paragraph, comparison.describe().split("\n"))
+    terms = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
+    promised = f"All releases together are {comparison.privacy.words}. {terms}"
     return [
         ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
-        ("How the groups differ", table),
-        (
-            "Each group",
-            [
-                Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within")),
-                Paragraph(f"Every record was first clipped to {region(first)}."),
-            ],
-        ),
-        (
-            "What is promised",
-            [
-                Paragraph(
-                    f"All releases together are {comparison.privacy.words}. Neighbours are "
-                    f"{first.guarantee.neighbours}. One unit is {first.guarantee.unit}."
-                ),
-                Paragraph("Not promised:"),
-                Points(LIMITS),
-            ],
-        ),
+        ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),
+        ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
+        ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]

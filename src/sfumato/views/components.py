@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import printable
-from .drawing import draw
+from ..findings.components import Components
+from .figures import draw
 from .page import notebook
 from .plots import render, write_picture
 from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, around, segments
@@ -17,8 +18,6 @@ from .subject import Links
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..findings.components import Components
 
 MOST_PANELS = 6
 FAINT_WORDS = "not above the noise"
@@ -54,10 +53,8 @@ def describe(components: Components) -> str:
             verdict = f"stands above the noise; {known}"
         variance = f"variance {components.variances[j]:.3g} (95%: {low:.3g} to {high:.3g})"
         lines.append(f"{j + 1}. {variance}{part}; {verdict}.")
-    lines.append(
-        "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
-    )
-    return "\n".join(lines)
+    holds = "they hold for the records as clipped to the public region, not for the population"
+    return "\n".join([*lines, f"Intervals count the noise: {holds}."])
 
 
 def html(components: Components) -> str:

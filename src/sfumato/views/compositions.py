@@ -7,14 +7,13 @@ import numpy as np
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 from ..spaces.simplex import Aitchison, Simplex
-from .base import View
+from .base import BEYOND, View
 from .layouts import Range, intervals, mapped
 from .scene import CIRCLE, Line, Mark, Panel, Role, Scene, Words, broken, closed
 from .subject import Subject
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # where each of three parts is the whole
 CLOSE = 0.08  # of the side of the triangle: an error that is smaller is shown a second time, larger
-BEYOND = 700.0  # of an exponent
 
 
 class Compositions(View):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..landmarks.outlines import crosses_itself
@@ -37,17 +39,20 @@ class Curves(View):
             widest = float(widths.max())
             marks += band(curve, widths, ring, f"{s.error_label}, across the curve")
         others = [] if s.others is None else list(s.others)
-        lines = [(other, s.role, "") for other in others]
-        lines.append((reference, Role.CENTRE, "public reference"))
-        lines += [] if s.value is None else [(curve, Role.VALUE, s.name)]
-        for i, (line, role, label) in enumerate(lines):
-            marks.append(Line(closed(line) if ring else line, role, label, variant=i))
-        if s.value is not None:
-            marks.append(Dots(curve, Role.VALUE, size=2.5))
+        marks += overlaid(s, reference, curve, others, ring)
         margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
         tall = float(np.clip(9 * (high - low)[1] / (high - low)[0], 2.0, 8.0))
         return Scene([[Panel(marks, low, high, size=(9.0, tall))]], columns=3)
+
+
+def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool) -> list[Mark]:
+    """Return the public curve, the released one where there is one, and others, as lines."""
+    marks: list[Mark] = [Line(closed(x) if ring else x, s.role, variant=i) for i, x in enumerate(others)]
+    marks.append(Line(closed(reference) if ring else reference, Role.CENTRE, "public reference"))
+    if s.value is not None:
+        marks += [Line(closed(curve) if ring else curve, Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
+    return marks
 
 
 def looks_like_an_outline(landmarks: Array) -> bool:
@@ -82,10 +87,10 @@ def sides_of(curve: Array, widths: Array, ring: bool) -> list[Array]:
     return [closed(side) if ring else side for side in (curve + away, curve - away)]
 
 
-def band(curve: Array, widths: Array, ring: bool, label: str) -> list[Mark]:
+def band(curve: Array, widths: Array, ring: bool, label: str) -> tuple[Soft, Line]:
     """Return all places within these widths of a curve, darker towards it."""
     one, two = sides_of(curve, widths, ring)
     line = closed(curve) if ring else curve
     edges = np.stack([one[:-1], one[1:], two[1:], two[:-1]], axis=1)
     cores = np.stack([line[:-1], line[1:], line[1:], line[:-1]], axis=1)
-    return [Soft(list(edges), list(cores), label), Line(broken([one, two]), Role.NOISE)]
+    return Soft(list(edges), list(cores), label), Line(broken([one, two]), Role.NOISE)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
-from .globe import Globe, cap, globes, is_place
+from .globe import Globe, cap, globes
 from .layouts import intervals
 from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
 from .subject import Noise, Subject
@@ -101,8 +101,7 @@ class Directions(View):
 
     def _globe(self, s: Subject, globe: Globe) -> list[Mark]:
         where = length(s.about)
-        places = s.places or (s.degrees is not None and is_place(tuple(s.degrees)))
-        marks = globe.ground(s.degrees is not None or s.value is None, places)
+        marks = globe.ground(s.degrees is not None or s.value is None, s.places)
         if (region := self._edge(s, s.region)) is not None:
             marks += globe.line(region / where, Role.REGION, s.region_label)
         if s.error is not None:
@@ -209,7 +208,7 @@ def _pair(globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Arr
     """Return two directions, each with the region of its population's mean, and the shortest way from the first to the
     second."""
     degrees = all(s.degrees is not None for s in subjects.values())
-    marks = globe.ground(degrees, degrees and all(is_place(tuple(s.degrees or ())) for s in subjects.values()))
+    marks = globe.ground(degrees, all(s.places for s in subjects.values()))
     part = np.linspace(0, 1, 60)[:, None]
     ends = [unit(s.about) for s in subjects.values()]
     way = (1 - part) * ends[0] + part * ends[1]

@@ -1,4 +1,4 @@
-"""Colours and layout that pictures share.
+"""Scenes as Matplotlib figures, and the colours and layout that all pictures share.
 
 No picture touches Matplotlib's global state: figures are made without pyplot, so a user's own backend and plots are left alone.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from .scene import Arrows, Cells, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, closed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +24,6 @@ RIM = "#a5803f"  # the edge of what is soft
 TEXT = "#5c564f"  # words that stay in the background, and can be read all the same
 FAINT = "#e2ddd6"
 INK = "#222222"
-REGION: dict[str, Any] = {"color": "#4f86b5", "width": 1.1, "dash": (0, (4, 2))}  # of a population's mean
 PAIR = ("#0072b2", "#d55e00")  # two groups, told apart by all eyes (Okabe and Ito)
 LINES = (  # several curves, told apart by their colours (Okabe and Ito) and without them
     ("#0072b2", "-"),
@@ -32,6 +33,9 @@ LINES = (  # several curves, told apart by their colours (Okabe and Ito) and wit
     ("#000000", (0, (6, 2, 1, 2, 1, 2))),
     ("#8a8a8a", "-"),
 )
+LAYERS = np.linspace(1.0, 0.04, 24)  # a soft edge: many thin layers of one colour, each smaller than the last
+ALPHA = 0.03
+ROOM = 1.0  # inches, for the legend and the caption
 
 
 def figure(width: float, height: float) -> Figure:
@@ -57,10 +61,6 @@ def plain(axes: Axes) -> None:
     axes.tick_params(colors=TEXT, labelsize=9)
     for axis in (axes.xaxis, axes.yaxis):
         axis.label.set(color=TEXT, fontsize=10)
-
-
-def top_legend(axes: Axes, columns: int = 2) -> None:
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, fontsize=9, frameon=False)
 
 
 def shared_legend(drawn: Figure, columns: int) -> None:
@@ -110,3 +110,166 @@ def balanced(text: str, columns: int) -> list[str]:
     """Return as few lines as the width allows, of about the same length."""
     count = len(textwrap.wrap(text, columns))
     return next(lines for w in range(1, columns + 1) if len(lines := textwrap.wrap(text, w)) <= count)
+
+
+# -- scenes -----------------------------------------------------------------------------------------------------------------
+class Style(NamedTuple):
+    """How a role is drawn: colour, width and dashes of lines, shape of dots, and whether these are filled."""
+
+    color: str
+    width: float = 1.0
+    dash: Any = "-"
+    marker: str = "o"
+    filled: bool = True
+
+
+STYLES = {
+    Role.VALUE: Style(SHARP, 1.2),
+    Role.CENTRE: Style(QUIET, 1.0, "--", filled=False),
+    Role.REACH: Style(QUIET, 0.9, ":"),
+    Role.NOISE: Style(RIM, 0.7),
+    Role.REGION: Style("#4f86b5", 1.1, (0, (4, 2))),
+    Role.FRAME: Style(FAINT, 0.7),
+    Role.COAST: Style(QUIET, 0.7),
+    Role.TIE: Style(QUIET, 0.6),
+    Role.FIRST: Style(PAIR[0], 1.2),
+    Role.SECOND: Style(PAIR[1], 1.2, "--", marker="s"),
+    Role.DRAW: Style(PAIR[0], 0.9),
+    Role.OTHER: Style(SHARP, 0.6),
+}
+
+
+def draw(scene: Scene) -> Figure:
+    """Return a scene as a figure, with one legend for all its panels."""
+    if scene.header:
+        return grid(scene.header, scene.table)
+    heights = [max(panel.size[1] for panel in row) for row in scene.rows]
+    width = max(sum(panel.size[0] for panel in row) for row in scene.rows)
+    drawn = figure(width, sum(heights) + ROOM)
+    rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights)
+    for i, row in enumerate(scene.rows):
+        inner = rows[i].subgridspec(1, len(row), width_ratios=[panel.size[0] for panel in row])
+        bars: dict[tuple[float, str], list[Axes]] = {}
+        for j, panel in enumerate(row):
+            axes = drawn.add_subplot(inner[0, j])
+            _panel(axes, panel)
+            for mark in panel.marks:
+                if isinstance(mark, Cells):
+                    bars.setdefault((mark.most, mark.unit), []).append(axes)
+        for (_, unit), several in bars.items():  # a bar for each scale of colours
+            drawn.colorbar(several[0].images[0], ax=several, shrink=0.85, label=unit)
+    shared_legend(drawn, scene.columns)
+    return drawn
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    """Draw the marks of a panel in their order, and what is about them."""
+    axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
+    axes.set_aspect("equal" if panel.equal else "auto")
+    title = balanced(panel.title, max(16, int(11 * panel.size[0]))) if panel.title else []
+    axes.set_title("\n".join(title), fontsize=10, color=TEXT)
+    for order, mark in enumerate(panel.marks, start=1):
+        _mark(axes, mark, order)
+    axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
+    if panel.scales is not None:
+        _numbers(axes, panel)
+    elif panel.boxed:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_color(FAINT)
+    elif not any(isinstance(mark, Cells) for mark in panel.marks):
+        axes.axis("off")
+
+
+def _mark(axes: Axes, mark: Mark, order: int) -> None:
+    match mark:
+        case Line():
+            style = STYLES[mark.role]
+            alpha, width = (0.35, 0.6 * style.width) if mark.faint else (1.0, style.width)
+            look: dict[str, Any] = {"color": style.color, "lw": width, "ls": style.dash, "alpha": alpha}
+            axes.plot(*mark.points.T, label=mark.label or None, zorder=order, **look)
+        case Dots():
+            style = STYLES[mark.role]
+            look = {"marker": style.marker, "mec": style.color, "mfc": style.color if style.filled else "white"}
+            look |= {"ms": mark.size, "mew": min(1.0, 0.2 * mark.size), "alpha": 0.4 if mark.faint else 1.0}
+            axes.plot(*mark.points.T, ls="", label=mark.label or None, zorder=order, **look)
+        case Soft():
+            _soft(axes, mark, order)
+        case Words():
+            _words(axes, mark, order)
+        case Arrows():
+            look = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": INK}
+            look |= {"headwidth": 5, "headlength": 6, "headaxislength": 5}
+            axes.quiver(*mark.starts.T, *(mark.ends - mark.starts).T, zorder=order, **look)
+        case Cells():
+            _cells(axes, mark)
+
+
+def _soft(axes: Axes, mark: Soft, order: int) -> None:
+    """Draw areas in layers, each a path of all areas together, so that overlaps are no darker."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    alpha = ALPHA / 2 if mark.faint else ALPHA
+    for fraction in LAYERS:
+        rings = [core + fraction * (edge - core) for edge, core in zip(mark.edges, mark.cores, strict=True)]
+        path = Path.make_compound_path(*(Path(closed(ring), closed=True) for ring in rings))
+        axes.add_artist(PathPatch(path, color=SOFT, alpha=alpha, lw=0, zorder=order))
+    axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=mark.label or None)
+
+
+def _words(axes: Axes, mark: Words, order: int) -> None:
+    color = TEXT if mark.role is Role.FRAME else STYLES[mark.role].color
+    look: dict[str, Any] = {"fontsize": 8, "color": color, "ha": mark.side, "va": "center", "zorder": order}
+    if mark.role is Role.FRAME:
+        look["bbox"] = {"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}
+    look["alpha"] = 0.4 if mark.faint else 1.0
+    place: dict[str, Any] = {"xytext": mark.move, "textcoords": "offset points", "annotation_clip": True}
+    axes.annotate(mark.text, tuple(mark.at), **place, **look).set_in_layout(False)
+
+
+def _cells(axes: Axes, mark: Cells) -> None:
+    """Draw a matrix in colours, with the names of its rows, or their numbers."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("sfumato", [shade(x) for x in (-1.0, 0.0, 1.0)])
+    axes.imshow(mark.matrix, cmap=colours, vmin=-mark.most, vmax=mark.most)
+    count = len(mark.matrix)
+    few = not mark.names and count > 12
+    at = np.unique(np.linspace(0, count - 1, 9).round().astype(int)) if few else np.arange(count)
+    names = [mark.names[i] if mark.names else str(i + 1) for i in at.tolist()]
+    small = float(np.clip(190 / len(at), 6, 9))
+    axes.set_xticks(at, names, fontsize=small, rotation=90 if sum(map(len, names)) > 40 else 0)
+    axes.set_yticks(at, names, fontsize=small)
+    axes.tick_params(length=2, colors=TEXT)
+    axes.spines[:].set_color(FAINT)
+    for i, row in enumerate(mark.numbers):
+        for j, text in enumerate(row):
+            color = ink(shade(float(mark.matrix[i, j]) / mark.most))
+            axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+
+
+def _numbers(axes: Axes, panel: Panel) -> None:
+    """Draw axes with their numbers or names."""
+    from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+    about = panel.scales
+    assert about is not None
+    axes.set(xlabel=about.x, ylabel=about.y)
+    if about.names:
+        axes.set_xticks(np.arange(1, len(about.names) + 1), about.names)
+        axes.tick_params(axis="x", labelrotation=90 if sum(map(len, about.names)) > 60 else 0)
+    elif about.whole:
+        count = int(panel.high[0])
+        every = FixedLocator(list(range(1, count + 1)))
+        axes.xaxis.set_major_locator(every if count <= 12 else MaxNLocator(integer=True, nbins=12))
+    if len(about.ticks):
+        axes.set(xticks=about.ticks, yticks=about.ticks)
+    if about.log_y:
+        wide = panel.high[1] / panel.low[1]
+        axes.set_yscale("log")
+        axes.set_ylim(panel.low[1], panel.high[1])
+        few = LogLocator(subs=(1, 2, 5) if wide < 1e3 else (1,))
+        axes.yaxis.set_major_locator(MaxNLocator(6) if wide < 8 else few)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    plain(axes)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..laws.privacy import Privacy
+from ..mechanisms import Forecast
+from ..regions import Region
 from ..release.terms import Purpose
+from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
+from .plots import captioned, write_picture
 from .words import RELATED, nearer
-
-if TYPE_CHECKING:
-    from ..mechanisms import Forecast
-    from ..regions import Region
 
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
@@ -80,10 +80,8 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
     made = f"It is made in {best.directions} of {region.space.dim} directions"
     counted = f"{made}; nothing is learned about the others, and {others_part}."
     known_too = [(n, row) for n, row in others if row.error_95 is not None]
-    said = "; with ".join(
-        f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too
-    )
-    return [f"\n{words}", counted, *([f"With {said}."] if said else [])]
+    said = [f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too]
+    return [f"\n{words}", counted, *([f"With {'; with '.join(said)}."] if said else [])]
 
 
 def _worth(region: Region, best: Forecast, error: float, to_beat: float) -> str:
@@ -146,24 +144,17 @@ def html(rows: Sequence[Forecast]) -> str:
         return "" if number is None else f"{number:.3g}"
 
     header = ("Mechanism", "Error at 95%", "Median error", "Noise at 95%", "Gain", "To beat", "Directions", "")
-    lines = [
-        (
-            row.mechanism,
-            *map(shown, (row.error_95, row.median_error, row.noise_95, row.gain, row.to_beat)),
-            "" if row.directions is None else str(row.directions),
-            row.refusal or _verdict(row, rows[0]),
-        )
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        numbers = map(shown, (row.error_95, row.median_error, row.noise_95, row.gain, row.to_beat))
+        directions = "" if row.directions is None else str(row.directions)
+        lines.append((row.mechanism, *numbers, directions, row.refusal or _verdict(row, rows[0])))
     words = Paragraph("To beat: how far the mean is known to lie from the public centre beforehand.")
     return Grid(lines, header, numeric=True).html("") + words.html("")
 
 
 def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
-    from .figures import LINES, QUIET, figure, plain, top_legend
-    from .plots import captioned, write_picture
-
     sizes = sorted(rows)
     curves: dict[str, list[tuple[int, float]]] = {}
     directions = set[int | None]()
@@ -184,13 +175,11 @@ def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Seque
         axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
     axes.set(xlabel="records n", ylabel="error at 95%")
     plain(axes)
-    top_legend(axes, 3)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
     said = [f"{region.space}, radius {region.radius:.3g}, {privacy}"]
     if len(directions) > 1 and not in_ball:
         left_out = "not counted" if rows[n][0].gain is None else "in the error"
         said.append(f"More records pay for more directions, each with noise of its own; what is left out is {left_out}")
-    numbers = "; ".join(
-        f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
-    )
-    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {numbers}."
+    ends = [f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())]
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {'; '.join(ends)}."
     write_picture(captioned(drawn, said), path, seen)

@@ -35,12 +35,8 @@ class Hyperbolic(View):
             """Return a circle in the tangent space at a point, about a vector there, as it lies in the disc."""
             return space.to_poincare(space.exp(center, space.from_coordinates(center, radius * CIRCLE + about)))
 
-        error = None
-        if s.error is not None and s.chart is not None:
-            at = s.chart.center
-            error = circle(at, s.error, space.coordinates(at, space.log(at, s.point)))
-        elif s.error is not None:
-            error = circle(s.point, s.error)
+        at = s.point if s.chart is None else s.chart.center
+        error = None if s.error is None else circle(at, s.error, space.coordinates(at, space.log(at, s.point)))
         disc = Panel([Line(CIRCLE, Role.TIE)], np.full(2, -1.05), np.full(2, 1.05), size=(4.9, 4.9))
         region = circle(s.base, min(s.radius, FARTHEST))
         return mapped(s, disc, space.to_poincare, region, error, CLOSE, " of the disc's radius")

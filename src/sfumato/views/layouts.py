@@ -83,10 +83,8 @@ def mapped(
     ``place`` says where a point stands, ``region`` and ``error`` are the edges of both, drawn ``again`` at every shift.
     """
     at = place(s.about)
-    marks: list[Mark] = [
-        *ground.marks,
-        Line(broken(region + shift for shift in again), Role.REACH, "range of clipped records"),
-    ]
+    reach = broken(region + shift for shift in again)
+    marks: list[Mark] = [*ground.marks, Line(reach, Role.REACH, "range of clipped records")]
     half = np.inf
     if error is not None:
         half = float(np.abs(error - at).max())

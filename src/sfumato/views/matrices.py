@@ -28,6 +28,7 @@ class Matrices(View):
     nameable = True
     exact_up_to: float = 3
     banded = True  # whether an error bounds a matrix from below and above, as matrix_bounds says: then small ones are ellipses
+    bounded = "every variance within a factor of {factor:.4g}"
     unit = "covariance"  # what the colours are
     digits = ".2g"  # of an entry
     most = 0.0  # what the strongest colour stands for; 0: the largest entry
@@ -49,8 +50,9 @@ class Matrices(View):
         )
 
     def meaning(self, s: Subject, error: float) -> str:
-        factor = np.exp(min(_distance(s, error), 700.0))
-        return f"every variance within a factor of {factor:.4g}" if s.geodesic else ""
+        if not self.banded:
+            return super().meaning(s, error)
+        return super().meaning(s, _distance(s, error)) if s.geodesic else ""
 
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
@@ -120,9 +122,7 @@ class LogEuclideanMatrices(Matrices):
 
     exact_up_to = np.inf
     banded = False
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return f"every eigenvalue within a factor of {_factor(error):.4g}"
+    bounded = "every eigenvalue within a factor of {factor:.4g}"
 
     def left(self, s: Subject, length: float) -> Range:
         return _about(_spectrum(s.about), length)
@@ -134,9 +134,7 @@ class TransportMatrices(Matrices):
 
     exact_up_to = 0
     banded = False
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return f"every standard deviation within {error:.4g}"
+    bounded = "every standard deviation within {error:.4g}"
 
     def left(self, s: Subject, length: float) -> Range:
         root = np.sqrt(np.maximum(_spectrum(s.about), 0.0))
@@ -152,16 +150,13 @@ class LogCholeskyMatrices(Matrices):
 
     exact_up_to = np.inf
     banded = False
+    bounded = "every channel's standard deviation, given the channels before it, within a factor of {factor:.4g}"
 
     def shown(self, s: Subject) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
     def spectrum(self, s: Subject) -> None:
         return None
-
-    def meaning(self, s: Subject, error: float) -> str:
-        factor = f"{_factor(error):.4g}"
-        return f"every channel's standard deviation, given the channels before it, within a factor of {factor}"
 
 
 class Correlations(LogCholeskyMatrices):
@@ -171,9 +166,7 @@ class Correlations(LogCholeskyMatrices):
     unit = "correlation"
     digits = "z.2f"
     most = 1.0
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return ""
+    bounded = ""
 
 
 class Variances(View):
@@ -185,9 +178,7 @@ class Variances(View):
     columns = ("Variance",)
     exact_up_to = np.inf
     nameable = True
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return f"every variance within a factor of {_factor(error):.4g}"
+    bounded = "every variance within a factor of {factor:.4g}"
 
     def scene(self, s: Subject) -> Scene:
         """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
+from ..findings import Comparison
 from ..release import Release
-from .compared import comparison_in_words, draw_comparison, write_comparison_report
-from .plots import draw_release, in_words, render, write_picture
+from .compared import comparison_in_words, write_comparison_report
+from .plots import in_words, render, write_picture
 from .report import write_report
 from .subject import Links
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..findings import Comparison
 
 PICTURE = (".png", ".svg")
 ENDINGS = {"plot": PICTURE, "simulate": PICTURE, "report": (".html", ".md"), "value": (".tps", ".csv", ".npy")}
@@ -74,9 +73,7 @@ class Outputs:
 
     @cached_property
     def figure(self) -> Figure:
-        if isinstance(self.done, Release):
-            return draw_release(self.done, outline=self.links, channels=self.channels)
-        return draw_comparison(self.done, self.links, self.channels)
+        return self.done.plot(links=self.links, channels=self.channels)
 
     @cached_property
     def words(self) -> str:

@@ -15,11 +15,10 @@ from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .drawing import draw
-from .figures import balanced
-from .page import escape
+from .figures import balanced, draw
+from .page import escape, notebook
 from .subject import Links, Subject
-from .words import frozen, nearer, powers
+from .words import facts, frozen, nearer, powers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,8 +72,7 @@ def plot_release(
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    drawn = draw_release(release, title, p, outline, channels)
-    write_picture(drawn, path, in_words(release, p, channels))
+    plot(release, path, title=title, p=p, links=outline, channels=channels)
 
 
 def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> None:
@@ -98,19 +96,21 @@ def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) ->
     return " ".join(filter(None, [what, view.seen(s)]))
 
 
-def draw_release(
+def plot(
     release: Release,
+    path: str | os.PathLike[str] | None = None,
+    *,
     title: str = "",
     p: float = 0.95,
-    outline: Links | None = None,
+    links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """Return the figure that :func:`plot_release` writes."""
+    """Return the picture of a release with its error, as :func:`plot_release` says, and write it if a file is named."""
     g = release.guarantee
     view = view_of(release)
     if channels:
         view.check_names(channels, release.value.shape)
-    s = Subject.of(release, p, outline, channels)
+    s = Subject.of(release, p, links, channels)
     known = "nothing public is known of its error"
     if s.error is not None and release.predicted_error is not None:
         distance = release.predicted_error.distance
@@ -124,7 +124,16 @@ def draw_release(
     sentences += list(filter(None, [view.shown(s), frozen(release)]))
     sentences += [] if release.on_manifold else [view.off_manifold(s)]
     sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
-    return captioned(draw(view.scene(s)), sentences, title)
+    drawn = captioned(draw(view.scene(s)), sentences, title)
+    if path is not None:
+        write_picture(drawn, path, in_words(release, p, channels))
+    return drawn
+
+
+def html(release: Release) -> str:
+    """Return the picture and the words, as a notebook shows them."""
+    words = in_words(release)
+    return notebook(render(plot(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)])
 
 
 def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
@@ -152,11 +161,6 @@ def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
     head, end, body = rest.partition(">")
     said = f'{tag}role="img" aria-labelledby="words" {head}{end}\n <title id="words">{escape(words)}</title>'
     return f"{start}{said}{body}".encode()
-
-
-def picture(release: Release, p: float = 0.95, outline: Links | None = None, channels: Sequence[str] = ()) -> bytes:
-    """Return a release drawn as PNG, in memory."""
-    return render(draw_release(release, "", p, outline, channels), words=in_words(release, p, channels))
 
 
 def read_links(text: str, k: int) -> Links:

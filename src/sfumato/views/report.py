@@ -10,61 +10,30 @@ import os
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from ..laws.bounds import bounds_of
+from ..mechanisms import KNG
+from ..mechanisms.choice import MECHANISMS
 from ..release import Release
 from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
-from .plots import draw_release, in_words, render
+from .plots import in_words, plot, render
 from .subject import Links, Subject
 from .words import first, nearer, notes, powers, promise, rounding, running_time, stated_epsilon, what, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
-SOTO = (
-    "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. Advances "
-    "in Neural Information Processing Systems 35."
-)
-
-
-class Method(NamedTuple):
-    """What a report says of a mechanism: what its noise is scaled to, the paper it comes from (empty: the first of all), and
-    whether the stated errors are quantiles of a known law where the view of the space says so."""
-
-    quantity: str = "what the noise is added to"
-    paper: str = ""
-    exact: bool = False
-
-
-METHODS = {  # by the names that records give to mechanisms
-    "kng": Method("the gradient of half the mean squared distance"),
-    "laplace": Method(
-        "the Fréchet mean",
-        "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in Neural "
-        "Information Processing Systems 34.",
-        exact=True,
-    ),
-    "staircase": Method(
-        "the Fréchet mean",
-        "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE Journal of "
-        "Selected Topics in Signal Processing 9(7).",
-        exact=True,
-    ),
-    "tangent": Method(
-        paper="M. Hardt and K. Talwar (2010). On the geometry of differential privacy. 42nd ACM Symposium on Theory of "
-        "Computing."
-    ),
-    "exponential": Method(
-        "half the mean squared distance",
-        "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on Foundations of "
-        "Computer Science.",
-    ),
-    "ambient-laplace": Method("the arithmetic mean in the ambient space"),
+WITH_KNOWN_LAW = ("laplace", "staircase")  # mechanisms whose errors are quantiles where the view of the space says so
+QUANTITIES = {  # what the noise of a mechanism is scaled to
+    "kng": "the gradient of half the mean squared distance",
+    "laplace": "the Fréchet mean",
+    "staircase": "the Fréchet mean",
+    "exponential": "half the mean squared distance",
+    "ambient-laplace": "the arithmetic mean in the ambient space",
 }
 NUMBERS = {
     "A": "how far apart two records of the ball can at most look from a point of the output region; replacing one record "
@@ -142,7 +111,7 @@ def write_report(
         ("How to read the record", _keys(release)),
     ]
     if image is None:
-        image = render(draw_release(release, "", 0.95, outline, channels), words=words)
+        image = render(plot(release, links=outline, channels=channels), words=words)
     write_page(path, title, sections, image)
 
 
@@ -217,7 +186,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     end = "These are proven upper bounds: the error may well be smaller."
     if release.chart is not None:
         end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
-    elif _method(release).exact and len(release.value) <= view.exact_up_to:
+    elif release.mechanism.name in WITH_KNOWN_LAW and len(release.value) <= view.exact_up_to:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
     if foreword:
@@ -227,10 +196,6 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     if not release.on_manifold:
         blocks.append(Paragraph("The released value is not a point of the space: the noise has carried it off."))
     return blocks
-
-
-def _method(release: Release) -> Method:
-    return METHODS.get(release.mechanism.name, Method())
 
 
 def _scale(release: Release) -> list[Block]:
@@ -256,7 +221,8 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     """Return every symbol of the formula, its number and what it means."""
     c = release.calibration
     space = release.space.known
-    quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else _method(release).quantity
+    known = QUANTITIES.get(release.mechanism.name, "what the noise is added to")
+    quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else known
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
         (Code("ε"), f"{c.epsilon:g}", "pure privacy loss of all parts of this release"),
@@ -309,9 +275,10 @@ def _value(release: Release, s: Subject) -> list[Block]:
 
 def _citation(release: Release) -> list[Block]:
     software = "Differentially private means of shapes, covariance matrices and directions."
-    items = [("The software:", f"sfumato, version {release.version}. {software}"), ("The method began with", SOTO)]
-    if paper := _method(release).paper:
-        items.append(("This mechanism:", paper))
+    items = [("The software:", f"sfumato, version {release.version}. {software}"), ("The method began with", KNG.paper)]
+    kind = MECHANISMS.get(release.mechanism.name, KNG)
+    if kind.paper not in ("", KNG.paper):
+        items.append(("This mechanism:", kind.paper))
     return [Points(items)]
 
 

@@ -19,10 +19,8 @@ class Rotations(View):
     entry = ""
     columns = "123"
     centers = ("origin", "identity")
+    bounded = "a rotation by {degrees:.3g}°"
     exact_up_to = np.inf
-
-    def meaning(self, s: Subject, error: float) -> str:
-        return f"a rotation by {np.degrees(min(error, np.pi)):.3g}°"
 
     def seen(self, s: Subject) -> str:
         angle = np.degrees(np.arccos(np.clip((np.trace(s.centre.T @ s.about) - 1) / 2, -1.0, 1.0)))

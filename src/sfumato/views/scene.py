@@ -1,6 +1,6 @@
 """A picture before anything draws it: panels of marks.
 
-A view says what stands where and in which role; Matplotlib (``drawing``) and the studio's page each draw the same marks, and
+A view says what stands where and in which role; Matplotlib (``figures``) and the studio's page each draw the same marks, and
 colours belong to roles.  Marks are drawn in their order, the first behind all others.
 """
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Array
 from .base import View
 from .bending import bent_grid, can_bend, magnified
-from .curves import across, band, looks_like_an_outline, sides_of
+from .curves import across, band, looks_like_an_outline, overlaid, sides_of
 from .page import Block, Turning
 from .scene import CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Words, around, blur, broken, closed, segments
 from .subject import Links, Noise, Subject
@@ -57,8 +57,7 @@ class Landmarks:
             self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
             self.spread = self.times**2 * self.spread
             self.others = self.reference + self.times * (self.others - self.reference)
-        how = "shared evenly" if s.noise is None else "by landmark"
-        self.label = f"{s.error_label}, {how}"
+        self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}"
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
@@ -76,13 +75,12 @@ class Landmarks:
             return self.times * np.full(len(self.about), share)
         return self.times * across(noise, self.about, ring=True)
 
-    def limits(self, side: Array, some: Sequence[int] | None = None) -> tuple[Array, Array]:
-        """Return the corners of what is seen of some landmarks from a side, with room for what is about the outermost."""
-        rows = slice(None) if some is None else list(some)
+    def limits(self, side: Array) -> tuple[Array, Array]:
+        """Return the corners of what is seen from a side, with room for what is about the outermost landmarks."""
         shapes = [self.reference, self.about, *self.others]
-        halves = [_halves(each[rows], side).max() for each in (self.spread, self.region) if each is not None]
+        halves = [_halves(each, side).max() for each in (self.spread, self.region) if each is not None]
         margin = max([1.15 * float(half) for half in halves] + [0.06 * float(np.ptp(self.reference, axis=0).max())])
-        return around([shape[rows] @ side.T for shape in shapes], margin)
+        return around([shape @ side.T for shape in shapes], margin)
 
     def marks(self, side: Array, inches: float) -> list[Mark]:
         """Return what is seen from a side, where a unit has so many inches; no dot hides what is about it."""
@@ -95,12 +93,7 @@ class Landmarks:
         if self.region is not None:
             edges = sides_of(self.about, self.widths(self.s.region), ring=True)
             marks.append(Line(broken(edges), Role.REGION, self.s.region_label))
-        marks += [Line(closed(other), self.s.role, variant=i) for i, other in enumerate(self.others)]
-        marks.append(Line(closed(self.reference), Role.CENTRE, "public reference"))
-        if self.released is not None:
-            marks.append(Line(closed(self.released), Role.VALUE, self.s.name))
-            marks.append(Dots(self.released, Role.VALUE, size=2.5))
-        return marks
+        return marks + overlaid(self.s, self.reference, self.about, self.others, ring=True)
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
         s = self.s

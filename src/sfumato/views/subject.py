@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,13 @@ from ..laws.calibration.population import LEAST
 from ..numerics.arrays import Array, Points
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
+from ..release import Release
 from ..release.population import chart_coordinates, no_region
 from ..release.record import SpaceOf
 from ..release.terms import After, Kind
 from ..spaces.base import Space
+from .globe import is_place
 from .scene import Role
-
-if TYPE_CHECKING:
-    from ..release import Release
 
 Links = Sequence[int] | Sequence[tuple[int, int]]  # landmarks in the order of a closed line, or pairs that lines join
 
@@ -84,7 +83,7 @@ class Subject:
     region: Noise | None = None  # of the population's mean
     region_radius: float = 0.0
     name: str = "released mean"
-    found_privately: bool = False  # whether the region was found privately
+    region_name: str = "public ball"
     degrees: Mapping[str, float] | None = None
     links: Links | None = None
     names: tuple[str, ...] = ()  # of channels, parts or coordinates, as whoever draws says
@@ -115,10 +114,11 @@ class Subject:
             chart=chart,
             given_by_axes=recorded is not None and recorded.basis is not None,
             name="released mean" if release.kind is Kind.MEAN else "released value",
-            found_privately=release.found_privately,
+            region_name="ball found privately" if release.found_privately else "public ball",
             degrees=release.degrees,
             links=links,
             names=tuple(names),
+            places=is_place(tuple(release.degrees or ())),
         )
         return subject if chart is None else replace(subject, **_in_chart(release, chart, p))
 
@@ -156,10 +156,6 @@ class Subject:
     @property
     def region_label(self) -> str:
         return f"{self.p:.0%} region for the population's mean"
-
-    @property
-    def region_name(self) -> str:
-        return "ball found privately" if self.found_privately else "public ball"
 
     def called(self, i: int) -> str:
         """Return the name of a channel, part or coordinate; its number, from 1, where it has none."""

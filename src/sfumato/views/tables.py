@@ -21,13 +21,13 @@ class Products(View):
         return f"points with {len(names)} parts ({', '.join(names)})"
 
     def table(self, s: Subject) -> Rows:
-        parts = _parts(s)
-        return super().table(s) if parts is None else (HEADER, [row for rows in parts for row in rows])
+        rows = [row for rows in _parts(s) for row in rows]
+        return (HEADER, rows) if rows else super().table(s)
 
     def scene(self, s: Subject) -> Scene:
         """Return the first numbers of every part, so that none is left out for the length of another."""
         parts = _parts(s)
-        if parts is None or s.value is None:
+        if not parts or s.value is None:
             return super().scene(s)
         most = max(2, MOST_ROWS // len(parts))
         shown = list[Row]()
@@ -37,12 +37,12 @@ class Products(View):
         return Scene(header=HEADER, table=shown)
 
 
-def _parts(s: Subject) -> list[list[Row]] | None:
-    """Return for each part a row for each of its numbers; None where a part is not known here."""
+def _parts(s: Subject) -> list[list[Row]]:
+    """Return for each part a row for each of its numbers; none where a part is not known here."""
     space = s.space_of.known
-    if not isinstance(space, Product):
-        return None
     parts = list[list[Row]]()
+    if not isinstance(space, Product):
+        return parts
     both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
     for i, (part, value, centre) in enumerate(both, start=1):
         places = [", ".join(str(k + 1) for k in place) for place in np.ndindex(value.shape)]

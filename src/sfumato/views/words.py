@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -12,12 +12,10 @@ from scipy.special import ndtr
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import ZCDP, ApproxDP, Privacy, PureDP
+from ..release import Guarantee, Release
 from ..release.population import no_region
 from ..release.terms import After
 from .directions import in_degrees
-
-if TYPE_CHECKING:
-    from ..release import Guarantee, Release
 
 LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
@@ -293,9 +291,8 @@ def first(release: Release) -> str:
         least = "" if scalar.low == 0 else f"at least {scalar.low:.6g} and "
         each = f"{scalar.each[0].upper()}{scalar.each[1:]}"
         return f"{each} were first clipped to {least}at most {scalar.high:.6g}, which is public"
-    return (
-        f"Every record was first clipped to {region(release)}, so the released statistic is that of the clipped records"
-    )
+    so = "so the released statistic is that of the clipped records"
+    return f"Every record was first clipped to {region(release)}, {so}"
 
 
 def region(release: Release) -> str:

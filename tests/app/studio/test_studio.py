@@ -25,7 +25,7 @@ from sfumato.app import cli
 from sfumato.app.request import Request, as_option, from_page, in_page, wish_of
 from sfumato.app.studio import server
 from sfumato.app.studio.foreseen import of_groups, plain
-from sfumato.app.studio.previews import Looks, _errors, of_region, of_release
+from sfumato.app.studio.previews import _errors, of_region, of_release
 from sfumato.app.studio.studio import Studio
 from sfumato.errors import Fix, Refusal
 from sfumato.mechanisms import choose
@@ -559,7 +559,7 @@ def test_every_kind_of_record_has_a_picture(name):
     directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
     assert found["directions"] == (directions or region.space.dim)
     if region.space.kind == "landmarks":
-        linked = of_region(region, None, Looks("1-2,2-3"))["panels"][0]["marks"]
+        linked = of_region(region, None, links=[(0, 1), (1, 2)])["panels"][0]["marks"]
         assert sum(m["t"] == "line" and m["c"] == "centre" for m in linked) == 2
     panels = {"solids": 3, "heat": 3, "subspaces": 0}.get(name, 1)
     bent = region.space.kind == "landmarks"  # a release is also shown as a grid
@@ -577,10 +577,10 @@ def test_every_kind_of_record_has_a_picture(name):
 def test_coasts_are_drawn_where_directions_are_places_and_channels_by_their_names():
     globe, heat = regions()["globe"], regions()["heat"]
     for places in (True, False):
-        marks = of_region(globe, None, Looks(places=places))["panels"][0]["marks"]
+        marks = of_region(globe, None, places=places)["panels"][0]["marks"]
         assert any(m["c"] == "coast" for m in marks) == places
         assert any(m["t"] == "text" and m["s"].endswith("°N") for m in marks)
-    marks = of_region(heat, None, Looks(channels=("Fz", "Cz", "Pz", "C3", "C4")))["panels"][0]["marks"]
+    marks = of_region(heat, None, names=("Fz", "Cz", "Pz", "C3", "C4"))["panels"][0]["marks"]
     assert [m["s"] for m in marks if m["t"] == "text"].count("Pz") == 2
     assert any(m["s"] == "Cz, C3: 0" for m in marks if m["t"] == "cell")
 

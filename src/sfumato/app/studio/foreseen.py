@@ -21,9 +21,8 @@ from ..request import Request
 POWER = 0.8
 TRIES = 40_000
 SPREAD = 0.5  # of the records, as a share of the region
-
-
 Planned = Callable[[float], Plan]  # the plan of a plain release with the same noise, at any ε (and the δ that is given)
+Foreseen = tuple[Planned, dict[str, Any]]  # such a plan, and what there is to say beside it
 
 
 def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float, inference: float) -> Planned:
@@ -31,9 +30,7 @@ def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float
     return lambda epsilon: choose(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
 
 
-def of_groups(
-    region: Region, n: int, epsilon: float | Privacy, inference: float | None
-) -> tuple[Planned, dict[str, Any]]:
+def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float | None) -> Foreseen:
     """Return the plan of one of two groups, the smallest, with n records, and what there is to say of both.
 
     >>> from sfumato import Euclidean
@@ -48,9 +45,8 @@ def of_groups(
     p = len(plan.chart.chart.axes)
     sigma = plan.scale.sigma
     wide = float(plan.width / n)
-    apart = chart.radius * detectable(
-        p, sigma, n, variance_bound(0.95, n, plan.facts.epsilon, p, sigma, SPREAD**2, wide, 0.0)
-    )
+    bound = variance_bound(0.95, n, plan.facts.epsilon, p, sigma, SPREAD**2, wide, 0.0)
+    apart = chart.radius * detectable(p, sigma, n, bound)
     words = (
         f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart, if "
         "records fill about half of the region."
@@ -81,7 +77,7 @@ def detectable(p: int, sigma: float, n: int, bound: float) -> float:
     return float(np.quantile(needed, POWER))
 
 
-def of_found(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]:
+def of_found(region: Region, request: Request) -> Foreseen:
     """Return the plan in a region that is found, if the records lie within NARROW of the public one; and what to say of it.
 
     >>> from sfumato import Euclidean
@@ -109,7 +105,7 @@ def of_found(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]
     return plain(narrow, request.n, request.privacy, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
 
 
-def of_steps(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]:
+def of_steps(region: Region, request: Request) -> Foreseen:
     """Return the plan of the second of two steps, with the ε that is left for it; and what to say of both.
 
     >>> from sfumato import Euclidean

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from ...records import Records
 from ...regions import Ellipsoid, Region
 from ...release.record import Guarantee, SpaceOf
 from ...spaces import Space
-from ...views import VIEWS
+from ...views import view_of
 from ...views.base import View
-from ...views.plots import read_links
 from ...views.scene import Cells, Line, Mark, Panel, Role, Scales, Scene, Words
 from ...views.subject import Subject
 from ...views.words import guesses
@@ -46,21 +45,10 @@ TICKS = (0.03, 0.1, 0.3, 1, 3, 10)
 SECONDS = 1.5
 
 
-class Looks(NamedTuple):
-    """What pictures are drawn with beside the numbers: lines between landmarks, as they are typed, names of channels, and
-    whether directions are places on the Earth."""
-
-    links: str = ""
-    channels: tuple[str, ...] = ()
-    places: bool = False
-
-
-LOOKS = Looks()
-
-
 # -- what the page asks for ---------------------------------------------------------------------------------------------
-def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dict[str, Any]:
-    """Return a public centre with the public specimens it comes from, or with made-up points as far away as the radius.
+def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, Any]:
+    """Return a public centre with the public specimens it comes from, or with made-up points as far away as the radius; drawn
+    with the ``links``, ``names`` and ``places`` of a :class:`Subject`.
 
     >>> from sfumato import Ball, Sphere
     >>> found = of_region(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), None)
@@ -69,9 +57,9 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     """
     space = region.space
     center = region.center
-    view = _view(space)
-    if looks.channels:
-        view.check_names(looks.channels, space.point_shape)
+    view = view_of(region)
+    if looks.get("names"):
+        view.check_names(looks["names"], space.point_shape)
     if sample is None:
         u = np.random.default_rng(0).normal(size=(OTHERS, space.dim))
         u *= region.radius / np.linalg.norm(u, axis=1, keepdims=True)
@@ -79,11 +67,10 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
         words = f"The public centre{{}}, and {OTHERS} made-up records at the distance {region.radius:.3g} from it{{}}."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
-        words = (
-            f"The centre of {len(sample)} public specimens (grey), and some of them (thin); size {region.radius:.3g}."
-        )
-    shown = Subject(SpaceOf.of(space), space.present(center), region.radius)
-    drawn = _picture(view, shown, others, Role.OTHER, looks)
+        some = "and some of them (thin)"
+        words = f"The centre of {len(sample)} public specimens (grey), {some}; size {region.radius:.3g}."
+    shown = Subject(SpaceOf.of(space), space.present(center), region.radius, others=others, **looks)
+    drawn = _picture(view, shown)
     marked = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
     return {
         **drawn,
@@ -96,17 +83,19 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     }
 
 
-def of_release(plan: Plan, looks: Looks = LOOKS) -> dict[str, Any]:
-    """Return what releases would look like, of synthetic records that lie evenly about the public centre."""
+def of_release(plan: Plan, **looks: Any) -> dict[str, Any]:
+    """Return what releases would look like, of synthetic records that lie evenly about the public centre; names that are not
+    those of its channels are left out."""
     space = plan.space
     center = plan.region.center
-    facts = plan.facts
     records = _synthetic(plan)
     rng = np.random.default_rng(1)
     draws = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
-    made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee.of(facts, ""), True)
-    shown = replace(Subject.of(made_up, P), value=None)
-    drawn = _picture(_view(space), shown, _turned(space, center, draws), Role.DRAW, looks)
+    made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee.of(plan.facts, ""), True)
+    if len(looks.get("names", ())) != len(made_up.value):
+        looks["names"] = ()
+    shown = replace(Subject.of(made_up, P), value=None, others=_turned(space, center, draws), role=Role.DRAW, **looks)
+    drawn = _picture(view_of(plan.region), shown)
     return {
         **drawn,
         "error": plan.error_95,
@@ -120,20 +109,14 @@ def of_release(plan: Plan, looks: Looks = LOOKS) -> dict[str, Any]:
         "directions": plan.directions or space.dim,
         "dim": space.dim,
         "odds": float(np.exp(min(plan.privacy.numbers[0], 100.0))),
-        "guesses": guesses(facts.mu),
+        "guesses": guesses(plan.facts.mu),
         "words": f"{SHOWN[drawn['as']]} Not one of your records was read for it.",
     }
 
 
-def _view(space: Space) -> View:
-    return VIEWS.get(space.name) or View()
-
-
-def _picture(view: View, shown: Subject, others: Array, role: Role, looks: Looks) -> dict[str, Any]:
+def _picture(view: View, shown: Subject) -> dict[str, Any]:
     """Return a centre with other points about it, as its view draws it: as panels or as a table."""
-    links = read_links(looks.links, len(shown.centre)) if looks.links else None
-    names = looks.channels if len(looks.channels) == len(shown.centre) else ()
-    scene = view.scene(replace(shown, others=others, role=role, links=links, names=names, places=looks.places))
+    scene = view.scene(shown)
     if scene.header:
         return {"as": "table", "panels": [], "head": list(scene.header), "rows": [list(row) for row in scene.table]}
     cells = any(isinstance(mark, Cells) for panel in scene.panels for mark in panel.marks)

@@ -45,14 +45,8 @@ GRACE = 3  # seconds: a request that is still under way when the studio ends is 
 ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "release", "open")
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
-TYPES = {
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-    ".csv": "text/csv",
-    ".tps": "text/plain",
-}
-TYPES |= {".html": "text/html", ".json": "application/json", ".png": "image/png"}
+TYPES = {".css": "text/css", ".csv": "text/csv", ".html": "text/html", ".js": "text/javascript", ".tps": "text/plain"}
+TYPES |= {".json": "application/json", ".png": "image/png", ".svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"

@@ -33,12 +33,13 @@ from ...views.curator import MARK, inspection
 from ...views.globe import is_place
 from ...views.outputs import Outputs
 from ...views.plots import read_links, read_names
+from ...views.subject import Links
 from .. import PLAIN
 from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
-from .foreseen import Planned, of_found, of_groups, of_steps, plain
-from .previews import Looks, of_errors, of_region, of_release
+from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
+from .previews import OTHERS, of_errors, of_region, of_release
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
@@ -47,7 +48,6 @@ MOST_FILES = 200
 SHOW = {"record.json": "out", "report.html": "report", "picture.png": "plot", "picture.svg": "plot"}
 VALUES = {"value.csv": "value", "value.npy": "value"}
 ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
-MADE_UP = 12  # records shown in a region that is wide
 MOST_GROUPS = 20  # of a column that the page offers to compare by
 
 
@@ -155,9 +155,8 @@ class Studio:
             request = replace(request, space=request.read_as)
         request.complete()
         if request.limits is not None and not request.space:
-            raise ValueError(
-                "say in step 1 what the records are, or look into the file: how wide it is depends on that"
-            )
+            words = "say in step 1 what the records are, or look into the file: how wide it is depends on that"
+            raise ValueError(words)
         key = _key(request)
         last = self._region  # of whatever thread
         if last is None or last[0] != key:
@@ -169,14 +168,14 @@ class Studio:
         """Return the public knowledge, drawn."""
         region, sample = self.region(request)
         if request.find is None:
-            return of_region(region, sample, self.looks(request))
+            return of_region(region, sample, **self.looks(request))
         space = region.space
         rng = np.random.default_rng(0)
-        inside = space.present(space.random_points(region.center, region.radius, MADE_UP, rng))
-        words = f"A public point, and {MADE_UP} made-up records anywhere within {region.radius:.3g} of it (thin)."
-        return of_region(region, inside, self.looks(request)) | {"words": words}
+        inside = space.present(space.random_points(region.center, region.radius, OTHERS, rng))
+        words = f"A public point, and {OTHERS} made-up records anywhere within {region.radius:.3g} of it (thin)."
+        return of_region(region, inside, **self.looks(request)) | {"words": words}
 
-    def _foreseen(self, request: Request) -> tuple[Planned, dict[str, Any]]:
+    def _foreseen(self, request: Request) -> Foreseen:
         """Return the plan that stands in the pictures for the release, at any ε, and what else there is to say."""
         _check_asked(request)
         region = self.region(request)[0]
@@ -189,17 +188,18 @@ class Studio:
             return of_steps(region, request)
         return plain(region, n, request.privacy, request.mechanism, request.share, request.inference or 0.0), {}
 
-    def looks(self, request: Request) -> Looks:
+    def looks(self, request: Request) -> dict[str, Any]:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
         space = self.region(request)[0].space
         file = Path(request.public or request.center)
         places = file.is_file() and _are_places(str(file), file.stat().st_mtime_ns, space)
-        return Looks(request.links, tuple(read_names(request.channels) if request.channels else ()), places)
+        lines, names = _typed(request, space.point_shape[0])
+        return {"links": lines, "names": names, "places": places}
 
     def blur(self, request: Request) -> dict[str, Any]:
         """Return what releases would look like, on synthetic data about the public centre."""
         planned, more = self._foreseen(request)
-        return of_release(planned(request.epsilon), self.looks(request)) | more
+        return of_release(planned(request.epsilon), **self.looks(request)) | more
 
     def curve(self, request: Request) -> dict[str, Any]:
         """Return the error against ε."""
@@ -289,9 +289,8 @@ class Studio:
         """Return the session of a release, after all that can be refused before a record is read."""
         _check_asked(request)
         if not (request.unit or request.unit_column):
-            raise ValueError(
-                "say first whom to protect: what one record stands for, or the column that says whose it is"
-            )
+            words = "say first whom to protect: what one record stands for, or the column that says whose it is"
+            raise ValueError(words)
         _check_file(request)
         session = Watched(Job(request))
         session.afford(request.privacy)
@@ -349,8 +348,7 @@ class Studio:
             raise ValueError("there is no such release, or it is not finished: load the page again")
         self.check(job.request)  # a link may lead elsewhere by now
         one = job.release if isinstance(job.release, Release) else next(iter(job.release.groups.values()))
-        lines = read_links(job.request.links, len(one.value)) if job.request.links else None
-        names = read_names(job.request.channels) if job.request.channels else ()
+        lines, names = _typed(job.request, len(one.value))
         with TemporaryDirectory(prefix=DROPPED) as folder:
             path = Path(folder, name)
             if name == "record.json":
@@ -398,6 +396,12 @@ class Watched(Session):
         self.job.stage = "charging the ledger" if self.ledger is not None else "drawing"
         super().charge(facts, record)
         self.job.stage = "drawing, and writing the record"
+
+
+def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
+    """Return the lines between k landmarks and the names of channels as the page has them."""
+    lines = read_links(request.links, k) if request.links else None
+    return lines, tuple(read_names(request.channels) if request.channels else ())
 
 
 def _saved(path: Path) -> Release | Comparison:
