@@ -12,8 +12,6 @@ Examples
 ((2, 2), 0.19)
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.resources import files

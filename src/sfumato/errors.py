@@ -20,8 +20,6 @@ Each is also the built-in error in brackets, so code that catches a ValueError s
 (True, True, True)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from unicodedata import category

@@ -225,9 +225,7 @@ def test_a_delta_that_rounding_would_use_up_is_refused():
         PrecisionError, match=r"take 7.4e-07 of the delta of 1e-06 that this part of the release has: use a larger"
     ):
         ApproxDP(1.0, 1e-6).noise(20, 2e-7)
-    with pytest.raises(
-        PrecisionError, match=r"take 3.7e-07 of the delta of 1e-06 that this part"
-    ):
+    with pytest.raises(PrecisionError, match=r"take 3.7e-07 of the delta of 1e-06 that this part"):
         ApproxDP(1.0, 1e-6, 0.5).noise(20, 1e-7)
     with pytest.raises(PrecisionError):
         ApproxDP(1.0, 1e-6).noise(20, math.nan)

@@ -1,7 +1,5 @@
 """Spaces of geomstats, which is not needed to import this module."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

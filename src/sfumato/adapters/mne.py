@@ -1,7 +1,5 @@
 """Covariances from MNE, which is not needed to import this module."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Fréchet mean: the point with the smallest mean squared distance to the data.  Not private."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass, replace

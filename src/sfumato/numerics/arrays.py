@@ -1,7 +1,5 @@
 """Arrays in blocks and runs, and the way to the compiled loops."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module

@@ -1,8 +1,6 @@
 """Numba's compiler with a cache that never fails: one that is damaged or full is passed over, and where none can be kept, loops
 are compiled in every process.  To be loaded by ``compiled``: it raises an ImportError where Numba compiles nothing."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

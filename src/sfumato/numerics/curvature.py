@@ -5,8 +5,6 @@ coefficient after the first is negative.  So 1 − t·cot t, its ratio to t², a
 hyperbolic twins follow by t → i·t.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """Long arithmetic: whole numbers in units of 2^−192, which give the same result whatever the rounding mode, the number of
 threads or the processor."""
 
-from __future__ import annotations
-
 from math import asinh, atan2, isqrt
 from typing import Any
 

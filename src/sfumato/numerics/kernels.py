@@ -6,8 +6,6 @@ per block of records, so that rounding stays that of a block.
 Reordering of sums and fused multiplication are allowed (``FAST``); assumptions on NaN and infinity are not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

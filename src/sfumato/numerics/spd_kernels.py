@@ -5,8 +5,6 @@ LLVM finds such vectors only where it can tell that arrays do not overlap, which
 by rows, with one more row than the matrix has.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

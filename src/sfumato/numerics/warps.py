@@ -4,8 +4,6 @@ A loop over records, each by itself.  Numba compiles it when it is first called 
 Numba the same lines run as they stand, slowly.  No sum is reordered, so both find the same, to the last bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

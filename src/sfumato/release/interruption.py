@@ -1,7 +1,5 @@
 """Ctrl-C, and other ways to ask a process to end, while a release is made."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """``sfumato reproduce field``: the tables of other papers in their own settings, ours beside theirs at the same guarantee."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 What depends on the space is in one file a space, under the space's name in ``VIEWS``; any other space is shown as numbers.
 """
 
-from __future__ import annotations
-
 from ..regions import Region
 from ..release import Release
 from .angles import Angles

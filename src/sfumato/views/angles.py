@@ -1,7 +1,5 @@
 """Angles: two on a square that is joined at its sides, others on a circle each."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """What a view is, and the view of a space that nobody drew: its numbers, and no claim about them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

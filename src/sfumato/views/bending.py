@@ -1,7 +1,5 @@
 """The thin-plate spline that takes one set of landmarks to another, as a grid that it bends (Bookstein 1989)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array

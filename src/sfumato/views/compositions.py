@@ -1,7 +1,5 @@
 """Compositions: three parts in a triangle, others side by side with the range that the error leaves to each."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array, Points

@@ -1,7 +1,5 @@
 """What the curator alone may hear of the records, in words.  It goes to the curator's screen, and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any

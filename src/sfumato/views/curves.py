@@ -1,7 +1,5 @@
 """Curves and outlines over the public reference, with a band as wide as the noise moves them across themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

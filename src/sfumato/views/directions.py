@@ -1,7 +1,5 @@
 """Directions, and axes, which have no sense: on a circle, on a globe, or by their coordinates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

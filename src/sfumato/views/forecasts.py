@@ -1,7 +1,5 @@
 """A plan in plain words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A globe from straight above a direction: its degrees, and the coasts of the Earth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The hyperbolic plane in the Poincaré disc; other dimensions by their numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array

@@ -1,7 +1,5 @@
 """Layouts that several spaces share: numbers side by side, and points on a map."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 By other metrics, and of correlations and variances: what an error says for certain of each, and no more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A page of plain blocks.  Each block writes itself in HTML and in Markdown, so that the two always say the same."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

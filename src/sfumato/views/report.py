@@ -3,8 +3,6 @@
 Everything on the page comes from the release; no data enter here.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Sequence

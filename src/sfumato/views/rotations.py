@@ -1,7 +1,5 @@
 """Rotations of space: where they take the three axes, with a soft cap about each end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array

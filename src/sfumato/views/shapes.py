@@ -1,7 +1,5 @@
 """Landmarks over the public reference, in the plane or in space from three sides; outlines as curves with a band."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Spaces that are shown as tables: products, a table of each part; subspaces and frames, their vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..spaces.product import Product

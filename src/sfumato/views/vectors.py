@@ -1,7 +1,5 @@
 """Vectors of a Euclidean space: every coordinate, give or take the error."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A release in plain words: facts, each about one thing.  The description, the report and notebooks all say these."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple

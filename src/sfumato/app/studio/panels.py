@@ -1,7 +1,5 @@
 """Scenes as the page draws them: panels of plain marks in the units of an SVG, each with the class of its role."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

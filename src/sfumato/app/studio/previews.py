@@ -1,7 +1,5 @@
 """Pictures from public numbers, for the page: no record is read for them, and views say what is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

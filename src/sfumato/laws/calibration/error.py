@@ -1,7 +1,5 @@
 """How far a draw lies from the mean, from public numbers only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A noisy mean drawn towards the public centre: nearer to the mean on average, wherever that is (proofs, Result 10)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -3,8 +3,6 @@
 It is a model, checked on data and not proven: the law of the noise is exact, that of the rest is estimated from what is public.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
