@@ -218,13 +218,8 @@ class PureDP(Privacy):
         return Noise(self.epsilon).certified(epsilon)
 
     def _as(self, kind: type[Privacy]) -> tuple[float, ...] | None:
-        any_noise = Noise(self.epsilon)
-        return {
-            PureDP: (self.epsilon,),
-            ZCDP: (any_noise.rho,),
-            GDP: (any_noise.mu,),
-            ApproxDP: (self.epsilon, 0.0),
-        }[kind]
+        one = Noise(self.epsilon)
+        return {PureDP: (one.epsilon,), ZCDP: (one.rho,), GDP: (one.mu,), ApproxDP: (one.epsilon, 0.0)}[kind]
 
 
 @dataclass(frozen=True)
