@@ -49,7 +49,8 @@ tutorials: demo
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 # first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)
-BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/laws/sampling/test_precise.py tests/means/test_frechet.py
+BY_KERNEL := tests/audit/test_audit.py tests/audit/test_charts.py tests/attacks/test_bits.py tests/release/test_release.py \
+  tests/laws/sampling/test_precise.py tests/means/test_frechet.py
 test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)

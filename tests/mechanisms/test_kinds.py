@@ -246,3 +246,10 @@ def test_altered_promises_are_refused(wrong):
     assert sf.Release.from_dict(document)
     with pytest.raises(sf.RecordError):
         sf.Release.from_dict({**document, "guarantee": {**document["guarantee"], **wrong}})
+
+
+def test_sessions_take_every_kind(tmp_path):
+    for privacy in KINDS:
+        session = sf.Session(tmp_path / f"{type(privacy).__name__}.json")
+        assert session.release(falling(400, 2), BALL, privacy=privacy).guarantee.privacy == privacy
+        assert sf.Release.load(session.out).guarantee.privacy == privacy

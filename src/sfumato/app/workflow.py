@@ -170,12 +170,12 @@ class Workflow:
         with self._rows_named(), ExitStack() as stack:
             if r.by:
                 how["inference"] = r.inference or SHARE
-                return session.compare(self.data, self.groups, self.region, r.privacy, **how)
+                return session.compare(self.data, self.groups, self.region, privacy=r.privacy, **how)
             points = self.data.points
             if self.parts:
                 points = streamed.open_parts(stack, self.paths, self.space, self.memory, r.workers, r.scheduler or None)
             how |= asked(r, self.region) | {"workers": r.workers, "memory": self.memory, "progress": progress}
-            return session.release(points, epsilon=r.privacy, mechanism=r.mechanism, degrees=self.data.degrees, **how)
+            return session.release(points, privacy=r.privacy, mechanism=r.mechanism, degrees=self.data.degrees, **how)
 
     def clipping(self, done: Release | Comparison) -> str:
         """Return how many records were clipped: for the curator's eyes."""

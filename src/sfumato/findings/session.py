@@ -70,9 +70,10 @@ class Session:
         self,
         points: Any,
         region: Region | None,
-        epsilon: float | Privacy,
+        epsilon: float | None = None,
         mechanism: str = "auto",
         *,
+        privacy: Privacy | None = None,
         degrees: tuple[str, str] | None = None,
         **options: Any,
     ) -> Release:
@@ -81,20 +82,24 @@ class Session:
         ``options`` are those of ``private_mean``; with a ``prior`` among them the region is None.  A file that cannot be
         written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
+        promise = as_privacy(epsilon, privacy)
 
         def make() -> Release:
-            release = private_mean(points, region, None, mechanism, privacy=as_privacy(epsilon), budget=self, **options)
+            release = private_mean(points, region, None, mechanism, privacy=promise, budget=self, **options)
             return release if degrees is None else release.in_degrees(degrees)
 
-        return self._run(epsilon, make)
+        return self._run(promise, make)
 
-    def compare(self, points: Any, labels: Any, region: Region, epsilon: float | Privacy, **options: Any) -> Comparison:
+    def compare(
+        self, points: Any, labels: Any, region: Region, epsilon: float | None = None, **options: Any
+    ) -> Comparison:
         """Release the means of groups as :func:`sfumato.compare_groups` does, with its ``options``; pay for them as one, write
         them to one file and note them in the ledger."""
-        how = {"privacy": as_privacy(epsilon), "budget": self, **options}
-        return self._run(epsilon, partial(compare_groups, points, labels, region, **how))
+        promise = as_privacy(epsilon, options.pop("privacy", None))
+        how = {"privacy": promise, "budget": self, **options}
+        return self._run(promise, partial(compare_groups, points, labels, region, **how))
 
-    def _run(self, privacy: float | Privacy, make: Callable[[], T]) -> T:
+    def _run(self, privacy: Privacy, make: Callable[[], T]) -> T:
         """Return what is made with this session as its budget, written and noted beside its charge."""
         self.entry = None
         self.afford(privacy)

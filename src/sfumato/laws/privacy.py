@@ -54,7 +54,8 @@ class Privacy(ABC):
 
     @property
     def outer(self) -> float:
-        """The ε with which a failure of probability c for each of two neighbours is stated as δ = (1 + e^ε)·c; −∞: as c."""
+        """The ε with which a failure of probability c for each of two neighbours is stated as δ = (1 + e^ε)·c, if the
+        draws do not have less; −∞: as c."""
         return -math.inf
 
     @abstractmethod
@@ -208,7 +209,7 @@ class PureDP(Privacy):
 
     @property
     def outer(self) -> float:
-        return self.epsilon
+        return math.inf  # that of the draws themselves
 
     def aside(self, share: float) -> tuple[Fraction, PureDP]:
         rest = PureDP((1 - share) * self.epsilon)

@@ -142,9 +142,9 @@ class Ellipsoid(Settled):
         >>> from sfumato import Euclidean
         >>> sample = np.random.default_rng(0).normal(size=(60, 6)) * [3.0, 1.0, 0.1, 0.1, 0.1, 0.1]
         >>> sketch = Ellipsoid.from_sample(Euclidean(dim=6), sample, relation="same")
-        >>> [len(sketch.settle(n, epsilon=1.0).axes) for n in (5, 100, 100000)]
+        >>> [len(sketch.settle(n, 1.0).axes) for n in (5, 100, 100000)]
         [1, 1, 6]
-        >>> whole = sketch.whole_error(100, epsilon=1.0)
+        >>> whole = sketch.whole_error(100, 1.0)
         >>> round(whole.quantile(0.95), 2), round(whole.gain, 1)
         (0.44, 2.1)
         """
@@ -161,7 +161,7 @@ class Ellipsoid(Settled):
         >>> from sfumato import PlanarShapes
         >>> space = PlanarShapes(landmarks=40)
         >>> sketch = Ellipsoid.smooth(space, space.present(space.origin()), radius=0.1)
-        >>> [len(sketch.settle(n, epsilon=1.0).axes) for n in (50, 100, 500)]
+        >>> [len(sketch.settle(n, 1.0).axes) for n in (50, 100, 500)]
         [10, 18, 61]
         """
         from .sketch import from_landmarks

@@ -16,8 +16,8 @@ from ..mechanisms.choice import choose
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions.ball import Ball
-from ..spaces import GLOBE
-from ..spaces.spd import SPD, from_triangle
+from ..spaces import GLOBE, space_from
+from ..spaces.spd import from_triangle
 from ..views.figures import LINES, TEXT, figure, plain
 from .curves import sphere_curves, wishart
 from .store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
@@ -186,7 +186,7 @@ class Section:
 def sections() -> list[Section]:
     """Return the tables, one for each paper."""
     sphere = sphere_curves(quick=True)
-    narrow, wide = (Ball(SPD(2), np.eye(2), radius) for radius in (1.0, 1.5))
+    narrow, wide = (Ball(space_from("spd", {"size": 2}), np.eye(2), radius) for radius in (1.0, 1.5))
     promise = ApproxDP(0.1, 1e-3)
     weak = 2 * promise.epsilon / np.sqrt(-np.log(promise.delta))  # μ of σ² = log(1/δ)/(nε²), as published
     kept = ApproxDP(promise.epsilon, round(GDP(weak).profile(promise.epsilon), 5))
@@ -202,7 +202,8 @@ def sections() -> list[Section]:
     by_wrapping: dict[str, Draws] = {"wrapped Gaussian": wrapped, "sfumato, chart, not shrunk": unshrunk}
     wrapping = []
     for metric, size in product(("log-euclidean", "log-cholesky", "affine"), (2, 4, 5)):
-        ball = Ball(SPD(size, metric), np.eye(size), 1.5)
+        space = space_from("spd" if metric == "affine" else metric, {"size": size})
+        ball = Ball(space, np.eye(size), 1.5)
         told = {"published": {1.0: {2: 0.120, 4: 0.231, 5: 0.286}[size]}} if metric != "affine" else {}
         data = partial(ball.space.random_points, ball.center, ball.radius)
         wrapping.append(Setting(f"{metric}, d = {ball.space.dim}", ball, data, told))
