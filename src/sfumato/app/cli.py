@@ -293,7 +293,7 @@ LedgerArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger
 def ledger_init(
     file: LedgerArgument,
     epsilon: Annotated[float, typer.Option(help="The whole budget; less is more private.", show_default=False)] = 0.0,
-    delta: Annotated[float | None, typer.Option(help="Beside epsilon: a chance, as 1e-6, that it may fail.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Beside epsilon: a tiny probability on top, as 1e-6.")] = None,
     rho: Annotated[float | None, typer.Option(help="Instead of epsilon: a budget of zCDP.")] = None,
     mu: Annotated[float | None, typer.Option(hidden=True)] = None,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")] = "default",

@@ -133,7 +133,7 @@ class Request:
     epsilon: float = wish(0.0, PRIVACY, f"{PLANNED} audit demo", "ε",
         "Privacy budget of the release: the smaller, the more private; 1 is common.")
     delta: float | None = wish(None, PRIVACY, PLANNED, "δ",
-        "Beside epsilon: a tiny probability, such as 1e-6, with which its promise may fail; far below one over the number of "
+        "Beside epsilon: a tiny probability, such as 1e-6, that is allowed on top of it; far below one over the number of "
         "records. Where there are many directions the noise is then much smaller.")
     rho: float | None = wish(None, PRIVACY, PLANNED, "ρ",
         "Instead of epsilon: zero-concentrated differential privacy (zCDP).", page=False)

@@ -163,7 +163,7 @@ def _promise(release: Release) -> list[Block]:
         ("Secrecy about the group.", group),
     ]
     start = Paragraph(str(promise(release)))
-    return [start, Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    return [start, *([] if g.asked else [Paragraph(odds)]), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
 def _accuracy(release: Release, s: Subject) -> list[Block]:

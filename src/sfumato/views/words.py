@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
-from ..laws.privacy import ZCDP, ApproxDP, Privacy, PureDP
+from ..laws.privacy import ZCDP, ApproxDP, PureDP
 from ..release import Guarantee, Release
 from ..release.population import no_region
 from ..release.terms import After
@@ -107,18 +107,17 @@ def stated_epsilon(g: Guarantee) -> float:
 def _change(g: Guarantee) -> str:
     """Return by how much the probability of an outcome may change."""
     epsilon = stated_epsilon(g)
-    factor = f" = {in_digits(float(np.exp(epsilon)))}" if epsilon < 50 else ""
+    power = f"e^{epsilon:g} = {in_digits(float(np.exp(epsilon)))}" if epsilon < 50 else f"e^{epsilon:g}"
     if g.asked is None or g.approx is None:
-        return f"by a factor of at most e^{epsilon:g}{factor}"
-    more = powers(f"{g.approx['delta']:g}")
-    return f"from p to at most e^{epsilon:g}·p + {more}{factor and f', e^{epsilon:g}{factor}'}"
+        return f"by a factor of at most {power}"
+    return f"from p to at most f·p + {powers(str(g.approx['delta']))}, f = {power}"
 
 
 def _also(g: Guarantee) -> str:
     """Return what else is proven, and what it means for a guess."""
     if g.mu is None or g.rho is None or g.approx is None:
         return ""
-    kinds: list[Privacy] = [PureDP(g.epsilon), ZCDP(g.rho), ApproxDP(**g.approx)]
+    kinds = (PureDP(g.epsilon), ZCDP(g.rho), ApproxDP(**g.approx))
     proven = "; ".join(powers(str(kind)) for kind in kinds if kind != g.privacy)
     right = f"Of 100 guesses whether one unit is in, at most {guesses(g.mu)} would be right instead of 50."
     return f"{right} Also proven, but for rounding: {proven}. "
@@ -130,7 +129,7 @@ def guesses(mu: float) -> str:
     >>> guesses(0.1024), guesses(1.0)
     ('52.1', '70')
     """
-    right = 100 * float(ndtr(mu / 2))
+    right = 100 * ndtr(mu / 2)
     return f"{np.ceil(10 * right) / 10:g}" if right < 55 else f"{min(100, np.ceil(right)):g}"
 
 
@@ -332,7 +331,8 @@ def rounding(release: Release) -> str:
     uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
     if isinstance(g.privacy, ApproxDP):
         return f"Rounding is accounted for: it uses {uses} of ε, and what it adds to δ is part of the δ that is stated."
-    adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
+    does = "moves a draw with a probability of at most" if g.asked else "adds δ ="
+    adds = f"{does} {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
     return f"Rounding is accounted for: it uses {uses} of ε and {adds}."
 
 

@@ -311,8 +311,7 @@ function means() {
     el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
     budget.left !== null && budget.left !== undefined && el("p", {}, `In the ledger: ${budget.left} is left.`),
     el("p", {}, `What ${b.promise} means: of 100 guesses whether one person is in, at most ${b.guesses} are right instead of 50, whatever else is known. ` +
-      `And this release changes the odds of anything about one person by a factor of at most e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}` +
-      (b.promise.includes("δ") ? ", but for the chance δ." : "."))];
+      `And one person changes the probability p of any outcome to at most e^${e}·p${b.promise.includes("δ") ? " + δ" : ""}, where e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}.`)];
   $("means").replaceChildren(...lines.filter(Boolean));
   $("means").classList.toggle("bad", b.useless);
   $("useless-field").hidden = !b.useless && !$("allow_useless").checked;
