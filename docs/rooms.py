@@ -13,146 +13,127 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-PACKAGE = Path(__file__).parents[1] / "src" / "sfumato"
+DOCS = Path(__file__).parent
+PACKAGE = DOCS.parent / "src" / "sfumato"
 GIVEN = {  # what public functions give, and no room hands on
     "findings": ["sfumato.findings.groups.Difference", "sfumato.findings.classes.ClassMeans"],
     "regions": ["sfumato.regions.ball.FoundBall"],
     "release": ["sfumato.release.population.PopulationRegion"],
 }
-MENTION = re.compile(r"(?<![\[\w])Result (\d+[a-z]?)\b(?!\])")
-HERE = "*What the letters mean, and all results in a line each: [Proofs](index.md).*"
+MENTION = re.compile(r"^```.*?^```|^#.*?$|`[^`]*`|(?<!\[)\bResult\s(\d+[a-z]?)\b", re.MULTILINE | re.DOTALL)
+LETTERS = "*What the letters mean, and all results in a line each: [Proofs](index.md).*"
 
 
 def exported(file: Path) -> list[tuple[str, str]]:
     """Return the names that a file hands on, each with the module that it comes from."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    listed = [
-        ast.literal_eval(n.value)
-        for n in tree.body
-        if isinstance(n, ast.Assign) and "__all__" in ast.unparse(n.targets)
-    ]
-    taken = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.level == 1 and n.module]
-    every = [(alias, node.module or "") for node in taken for alias in node.names]
-    return [(a.name, home) for a, home in every if a.name in (listed[0] if listed else [a.asname])]
+    body = ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else []
+    listed = [ast.literal_eval(n.value) for n in body if isinstance(n, ast.Assign) and "__all__" in ast.unparse(n)]
+    taken = [(one, n.module or "") for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for one in n.names]
+    return [(one.name, home) for one, home in taken if (one.name in listed[0] if listed else one.asname)]
 
 
 def rooms() -> dict[str, tuple[list[str], list[str]]]:
-    """Return the names of each room: those of sfumato itself, and those that only the room hands on."""
+    """Return the names of each room: those of sfumato itself, functions first, and those that only the room hands on."""
     ours: dict[str, list[str]] = {}
     for name, home in exported(PACKAGE / "__init__.pyi"):
         ours.setdefault(home.split(".")[0], []).append(name)
     found = {}
-    for path in sorted(PACKAGE.iterdir()):
-        public = sorted(ours.get(path.stem, []), key=lambda name: not name.islower())  # functions, then classes
-        inner = (
-            [name for name, _ in exported(path / "__init__.py")] if path.is_dir() and path.name != "__pycache__" else []
-        )
-        more = [f"sfumato.{path.stem}.{name}" for name in inner if name not in public and not name.isupper()]
-        if path.stem[0] != "_" and (public or more):
-            found[path.stem] = [f"sfumato.{name}" for name in public], more + GIVEN.get(path.stem, [])
+    for room in sorted(path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_")):
+        public = sorted(ours.get(room, []), key=lambda name: not name.islower())
+        inner = [name for name, _ in exported(PACKAGE / room / "__init__.py") if not name.isupper()]
+        more = [f"sfumato.{room}.{name}" for name in inner if name not in public] + GIVEN.get(room, [])
+        if public or more:
+            found[room] = [f"sfumato.{name}" for name in public], more
     return found
 
 
 def said(room: str) -> str:
     """Return what the docstring of a room says, without its examples; drawings as they are."""
-    file = PACKAGE / f"{room}.py"
-    text = ast.get_docstring(
-        ast.parse((file if file.exists() else PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))
-    )
-    parts = [part for part in (text or "").replace("``", "`").split("\n\n") if not part.startswith(">>>")]
+    file = next(path for path in (PACKAGE / f"{room}.py", PACKAGE / room / "__init__.py") if path.exists())
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    parts = [part for part in text.replace("``", "`").split("\n\n") if not part.startswith(">>>")]
     return "\n\n".join(f"```\n{part}\n```" if "├" in part else part for part in parts)
 
 
 def room_page(room: str, public: list[str], more: list[str]) -> str:
     """Return the page of a room."""
-    where = "`import sfumato as sf`: each name below is `sf.` and the name." if public else ""
-    parts = [f"# {room}", said(room), where, *(f"::: {name}" for name in public)]
+    parts = [f"# {room}", said(room), *(f"::: {name}" for name in public)]
     if more:
         parts += [
             "## In the room itself",
             "Given back by functions, or for code of your own: import them from where they are.",
         ]
-        parts += [f"::: {name}" for name in more]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join([*parts, *(f"::: {name}" for name in more)])
 
 
 def overview() -> str:
     """Return the first page of the reference: rooms and their names."""
-    rows = ["| room | what is in it | names |", "| --- | --- | --- |"]
+    lead = (
+        "What you can type after `import sfumato as sf`, room by room. Commands have [a page of their own][commands]."
+    )
+    lines = ["# Reference", "", lead, "", "| room | what is in it | names |", "| --- | --- | --- |"]
     for room, (public, more) in rooms().items():
-        links = ", ".join(f"[`{name.split('.')[-1]}`][{name}]" for name in public or more)
+        names = ", ".join(f"[`{name.split('.')[-1]}`][{name}]" for name in public or more)
         first = " ".join(said(room).partition("\n\n")[0].split())
-        rows.append(f"| [{room}]({room}.md) | {first} | {links} |")
-    lead = "What you can type after `import sfumato as sf`, room by room; and [the commands](commands.md)."
-    return "\n".join(["# Reference", "", lead, "", *rows])
-
-
-def command_page() -> str:
-    """Return what every command says with ``--help``, as tables."""
-    from sfumato.app.cli import app
-
-    return "\n\n".join(["# Commands", *described(typer.main.get_command(app), "sfumato")])
+        lines.append(f"| [{room}]({room}.md) | {first} | {names} |")
+    return "\n".join(lines)
 
 
 def described(command: Any, name: str) -> list[str]:
-    """Return a command, its options in their groups, and the commands below it."""
+    """Return what a command says with ``--help``, its options as tables, and then the commands below it."""
     words = [part.replace("\n", " ") for part in (command.help or "").split("\n\n")]
-    parts = [f"## {name}" if name != "sfumato" else "", *(part for part in words if not part.startswith("Example"))]
     examples = [part.removeprefix("Example: ") for part in words if part.startswith("Example")]
-    parts.append("```\n{}\n```".format("\n".join(examples)) if examples else "")
+    parts = [f"## {name}", *(part for part in words if not part.startswith("Example"))]
+    parts += ["```\n" + "\n".join(examples) + "\n```"] if examples else []
     panels: dict[str, list[str]] = {}
     for one in command.params:
         if shown := one.get_help_record(typer.Context(command)):
             panel = getattr(one, "rich_help_panel", None) or "Options"
-            taken, words = (cell.replace("|", "\\|") for cell in shown)
+            taken, use = (cell.replace("|", "\\|") for cell in shown)
             rows = panels.setdefault(panel, [f"| {panel} | |", "| --- | --- |"])
-            rows.append(f"| `{re.sub(' *<.*?>', '', taken)}` | {words} |")
+            rows.append(f"| `{re.sub(' *<.*?>', '', taken)}` | {use} |")
     parts += ["\n".join(rows) for rows in panels.values()]
-    parts.append(command.epilog or "")
-    for deeper, one in getattr(command, "commands", {}).items():
-        parts += described(one, f"{name} {deeper}")
-    return [part for part in parts if part]
+    parts += [command.epilog] if command.epilog else []
+    below = getattr(command, "commands", {}).items()
+    return parts + [part for deeper, one in below for part in described(one, f"{name} {deeper}")]
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of a folder where the navigation names it: in the order in which its index names them."""
-    folder = Path(config.docs_dir)
-    made = [f"reference/{room}.md" for room in rooms()]
-
-    def opened(entry: Any) -> list[Any]:
+def opened(entries: list[Any]) -> list[Any]:
+    """Return entries of the navigation with the pages of each folder in its place, in the order in which its index has them."""
+    found: list[Any] = []
+    for entry in entries:
         if isinstance(entry, dict):
-            return [{title: spread(inner) if isinstance(inner, list) else inner} for title, inner in entry.items()]
-        if entry == "reference/":
-            return ["reference/index.md", *made]
-        if not entry.endswith("/"):
-            return [entry]
-        text = (folder / entry / "index.md").read_text(encoding="utf-8")
-        return [
-            f"{entry}index.md",
-            *dict.fromkeys(f"{entry}{name}" for name in re.findall(r"\]\(([\w-]+\.(?:md|ipynb))\)", text)),
-        ]
-
-    def spread(entries: list[Any]) -> list[Any]:
-        return [each for entry in entries for each in opened(entry)]
-
-    config.nav = spread(config.nav or [])
-    return config
+            found += [{title: opened(below) if isinstance(below, list) else below} for title, below in entry.items()]
+        elif entry.endswith("/"):
+            index = overview() if entry == "reference/" else (DOCS / entry / "index.md").read_text(encoding="utf-8")
+            found += dict.fromkeys(
+                entry + name for name in ["index.md", *re.findall(r"\]\(([\w-]+\.(?:md|ipynb))\)", index)]
+            )
+        else:
+            found.append(entry)
+    return found
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_config(config: MkDocsConfig) -> None:
+    """Open the folders of the navigation."""
+    config.nav = opened(config.nav or [])
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages of the reference."""
+    from sfumato.app.cli import app
+
     pages = {room: room_page(room, *names) for room, names in rooms().items()}
-    for name, text in {"index": overview(), "commands": command_page(), **pages}.items():
+    pages["index"] = overview()
+    pages["commands"] = "\n\n".join(["# Commands", *described(typer.main.get_command(app), "sfumato")])
+    for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
-    return files
 
 
 def on_page_markdown(markdown: str, page: Page, **kwargs: Any) -> str:
     """Make mentions of results links, and give each proof an anchor by which it is found from everywhere."""
     place = Path(page.file.src_uri)
-    lines = markdown.split("\n")
     if place.parent.name == "proofs" and place.stem != "index":
-        lines[0] += f" {{ #{place.stem} }}"
-        lines[1:1] = ["", HERE]
-    link = r"[Result \1][result-\1]"
-    return "\n".join(line if line.startswith(("#", "    ")) else MENTION.sub(link, line) for line in lines)
+        title, _, rest = markdown.partition("\n")
+        markdown = f"{title} {{ #{place.stem} }}\n\n{LETTERS}\n{rest}"
+    return MENTION.sub(lambda found: f"[{found[0]}][result-{found[1]}]" if found[1] else found[0], markdown)
