@@ -20,7 +20,11 @@ GIVEN = {  # what public functions give, and no room hands on
     "regions": ["sfumato.regions.ball.FoundBall"],
     "release": ["sfumato.release.population.PopulationRegion"],
 }
-MENTION = re.compile(r"^```.*?^```|^#.*?$|`[^`]*`|(?<!\[)\bResult\s(\d+[a-z]?)\b", re.MULTILINE | re.DOTALL)
+MENTION = re.compile(r"^#.*?$|(?<!\[)\bResult\s(\d+[a-z]?)\b", re.MULTILINE)
+CODE = re.compile(r"(^```.*?^```|`[^`]*`)", re.MULTILINE | re.DOTALL)
+SCRIPT = re.compile(
+    r"([_^])(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\{[^{}]*\}|\|\w+\||[⊥∂Ω∞]+|−?[\d½]+|[^\W_¹²³⁴⁵⁶⁷⁸⁹⁰ᵀ]+'?)"
+)
 LETTERS = "*What the letters mean, and all results in a line each: [Proofs](index.md).*"
 
 
@@ -52,7 +56,7 @@ def said(room: str) -> str:
     file = next(path for path in (PACKAGE / f"{room}.py", PACKAGE / room / "__init__.py") if path.exists())
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     parts = [part for part in text.replace("``", "`").split("\n\n") if not part.startswith(">>>")]
-    return "\n\n".join(f"```\n{part}\n```" if "├" in part else part for part in parts)
+    return "\n\n".join(f"```tree\n{part}\n```" if "├" in part else part for part in parts)
 
 
 def room_page(room: str, public: list[str], more: list[str]) -> str:
@@ -131,9 +135,24 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, **kwargs: Any) -> str:
-    """Make mentions of results links, and give each proof an anchor by which it is found from everywhere."""
+    """Make mentions of results links; give each proof its formulas and an anchor by which it is found from everywhere."""
     place = Path(page.file.src_uri)
-    if place.parent.name == "proofs" and place.stem != "index":
-        title, _, rest = markdown.partition("\n")
-        markdown = f"{title} {{ #{place.stem} }}\n\n{LETTERS}\n{rest}"
-    return MENTION.sub(lambda found: f"[{found[0]}][result-{found[1]}]" if found[1] else found[0], markdown)
+    parts = CODE.split(markdown)
+    words = [MENTION.sub(lambda one: f"[{one[0]}][result-{one[1]}]" if one[1] else one[0], part) for part in parts[::2]]
+    proof = place.parent.name == "proofs"
+    parts[::2] = [scripts(part) for part in words] if proof or str(place) == "spaces.md" else words
+    title, _, rest = "".join(parts).partition("\n")
+    return (
+        f"{title} {{ #{place.stem} }}\n\n{LETTERS}\n{rest}" if proof and place.stem != "index" else f"{title}\n{rest}"
+    )
+
+
+def scripts(text: str) -> str:
+    """Return text in which what follows _ and ^ stands below and above the line."""
+
+    def one(found: re.Match[str]) -> str:
+        tag = "sub" if found[1] == "_" else "sup"
+        inner = found[2][1:-1] if found[2][0] in "({" else found[2]
+        return f"<{tag}>{scripts(inner).replace('<q', '&lt;q')}</{tag}>"
+
+    return SCRIPT.sub(one, text)
