@@ -5,8 +5,6 @@ parsed by mkdocstrings; examples in docstrings without an Examples section becom
 ours only methods that are its own are shown.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

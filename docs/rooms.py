@@ -1,8 +1,6 @@
 """For MkDocs: the reference, made from the package at build, a page a room and one of the commands; folders in the navigation;
 results of the proofs as links."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -37,9 +37,9 @@ def test_findings(sfumato):
 def test_groups(sfumato, tmp_path):
     _, names, commands = run("groups.md", sfumato)
     assert commands == 1
-    assert {path.name for path in tmp_path.iterdir()} >= {"lofts.html", "lofts.png", "sexes.png"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"sexes.html", "again.png", "sexes.png"}
     assert names["found"].difference().differs
-    assert sf.Comparison.load("lofts.json").difference().differs
+    assert sf.Comparison.load("sexes.json").difference().differs
 
 
 def test_an_unknown_region(sfumato, tmp_path):
