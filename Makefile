@@ -42,7 +42,7 @@ lint: $(VENV)/installed
 
 # the pages that the tutorials quote are made by their scripts; a site must build before it lands
 docs: $(VENV)/installed
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 tutorials: demo
 	cp demo-output/mean.png docs/trilobites.png

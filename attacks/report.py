@@ -52,7 +52,7 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         good = Counter("n/a" if row.outcome == "n/a" else row.control for row in own if row.outcome != "fail")
         controls = f"{good[True]} of {sum(row.control for row in own)}"
         cells = [
-            f"[{section}](#{section})",
+            f"[{section}](#{section})" if own else section,
             len(own) + missing[section],
             good[False],
             good["n/a"],

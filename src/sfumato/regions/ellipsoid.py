@@ -116,6 +116,8 @@ class Ellipsoid(Settled):
     ) -> SampleSketch:
         """Return centre, axes and size from a public sample: another study, an atlas, an earlier wave that was released.
 
+        What it returns gives the ellipsoid by ``settle(n, epsilon)``: what is "auto" depends on both.
+
         Parameters
         ----------
         space : Space
@@ -134,8 +136,6 @@ class Ellipsoid(Settled):
         prior : {"auto", "ball", "smooth", "open", "bending"}
             What the second moment is mixed with: all directions alike; or, for landmarks, smooth outlines, smooth open
             curves, or little bending.
-
-        What it returns gives the ellipsoid by ``settle(n, epsilon)``: what is "auto" depends on both.
 
         Examples
         --------

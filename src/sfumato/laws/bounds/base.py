@@ -1,4 +1,4 @@
-"""What the proofs need to know of a space (docs/proofs.md, Results 1 to 4).  Bounds know nothing of data."""
+"""What the proofs need to know of a space (docs/proofs, Results 1 to 4).  Bounds know nothing of data."""
 
 import math
 from abc import ABC, abstractmethod

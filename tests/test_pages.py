@@ -1,0 +1,106 @@
+"""The pages of the documentation: code and commands as a reader types them, and names that tie them to the package."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.app import demo
+
+DOCS = Path(__file__).parents[1] / "docs"
+SRC = Path(sf.__file__).parent
+
+
+def run(page, sfumato):
+    """Run the Python and the commands of a page in their order; return the names, and how many commands there were."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names, commands = {}, 0
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
+        if language == "python":
+            exec(block, names)
+        for command in block.replace("\\\n", " ").splitlines():
+            if not language and command.startswith("sfumato "):
+                code, _, err = sfumato(*shlex.split(command)[1:])
+                assert code == 0, (command, err)
+                commands += 1
+    return text, names, commands
+
+
+def test_findings(sfumato):
+    text, names, _ = run("findings.md", sfumato)
+    quoted = re.search(r"within (0\.\d+) of the released mean \(n = 800", text)[1]
+    assert names["release"].region(0.95).radius == pytest.approx(float(quoted), rel=0.3)  # noise moves it a little
+
+
+def test_groups(sfumato, tmp_path):
+    _, names, commands = run("groups.md", sfumato)
+    assert commands == 1
+    assert {path.name for path in tmp_path.iterdir()} >= {"sexes.html", "again.png", "sexes.png"}
+    assert names["found"].difference().differs
+    assert sf.Comparison.load("sexes.json").difference().differs
+
+
+def test_an_unknown_region(sfumato, tmp_path):
+    assert run("unknown-region.md", sfumato)[2] == 2
+    assert {path.name for path in tmp_path.iterdir()} >= {"heading.json", "heading.png"}
+
+
+def test_several_sites(sfumato):
+    text, names, _ = run("several-sites.md", sfumato)
+    space = names["space"]
+    every = sf.frechet_mean(space, [one for site in names["sites"] for one in site]).point
+    assert space.distance(*space.validate([names["mean"], every])) < 2 * names["error"]
+    assert f"about {names['error']:.2g}, where" in text
+    assert f"would have {sf.plan(names['region'], n=1000, epsilon=1.0)[0].error_95:.2g}:" in text
+
+
+@pytest.mark.parametrize(("page", "commands"), [("index.md", 1), ("your-data.md", 4), ("budgets.md", 4)])
+def test_pages_about_wings(sfumato, tmp_path, page, commands):
+    """Where the demo has written its wings."""
+    data, reference = demo.wings()
+    private, public = demo.shared(data)
+    for name, shapes in (("wings", private), ("public", public), ("reference", reference[None])):
+        (tmp_path / f"{name}.tps").write_text(demo._tps(shapes, [18]))
+    assert run(page, sfumato)[2] == commands
+
+
+def test_the_numbers_of_the_demo_are_those_below_the_picture_and_in_the_paragraph_for_a_paper(sfumato):
+    private, public = demo.plates(demo.heads())
+    region = sf.Ellipsoid.from_sample(sf.PlanarShapes(landmarks=88), public, relation="same")
+    row = sf.plan(region, n=len(private), epsilon=1.0)[0]
+    release = sf.private_mean(private, region, epsilon=1.0, unit="one trilobite")
+    release.save("mean.json")
+    said = " ".join(run("in-a-paper.md", sfumato)[0].replace("\n>", "").split())
+    chart = release.record["chart"]
+    axes = f"in {row.directions} of {row.directions + chart['frozen']} directions, with semi-axes from"
+    assert f"{axes} {chart['axes'][-1]:.2f} to {chart['axes'][0]:.2f}" in said
+    assert f"lies within {row.error_95:.2g} of the mean of the records" in said
+    assert f"the noise ({row.noise_95:.2g} alone)" in said
+    assert f"expected to be {row.to_beat:.2g} from that mean; the release is {row.gain:.2g} times nearer" in said
+    assert release.guarantee.numerical_delta == pytest.approx(4e-11, rel=0.1)
+    (caption,) = re.findall(
+        r"\*The mean of 265 [^*]*\*", " ".join((DOCS / "index.md").read_text(encoding="utf-8").split())
+    )
+    assert f"within {row.error_95:.2g} of the release" in caption
+    assert f"expected to be {row.gain:.2g} times nearer" in caption
+    assert "Serra et al. 2023" in caption
+
+
+def test_every_result_that_the_package_names_has_its_proof():
+    named = re.findall(
+        r"\bResults? ((?:\d+[a-z]?(?:, | and | to )?)+)", " ".join(path.read_text() for path in SRC.rglob("*.py"))
+    )
+    results = {f"result-{one}" for some in named for one in re.findall(r"\d+[a-z]?", some)}
+    assert len(results) > 10
+    assert results <= {path.stem for path in (DOCS / "proofs").glob("*.md")}
+
+
+def test_every_test_that_a_proof_names_is_there():
+    tests = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py")}
+    for page in (DOCS / "proofs").glob("*.md"):
+        file = ""
+        for home, test in re.findall(r"`(?:(test_\w+)::)?(test_\w+)`", page.read_text(encoding="utf-8")):
+            file = home or file
+            assert test in tests or f"def {test}(" in tests[file], (page.name, file, test)
