@@ -53,5 +53,5 @@ if __name__ == "__main__":
         with Image.open(f"{name}.png") as drawn:
             small = drawn.convert("RGB")
         small.thumbnail((800, 800))
-        few = small.quantize(96, Image.Quantize.MAXCOVERAGE)
+        few = small.quantize(256, Image.Quantize.FASTOCTREE)
         small.quantize(palette=few).save(f"{name}.png", optimize=True)
