@@ -48,6 +48,7 @@ tutorials: demo
 	cp demo-output/mean.png docs/trilobites.png
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 	$(BIN)/python docs/gallery.py
+	$(BIN)/python docs/glossary.py
 
 # first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)
 BY_KERNEL := tests/audit/test_audit.py tests/audit/test_charts.py tests/attacks/test_bits.py tests/release/test_release.py \
