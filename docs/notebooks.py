@@ -1,0 +1,56 @@
+"""Notebooks as pages: MkDocs runs their cells when it builds the site, and shows what they print, draw and return."""
+
+import ast
+import io
+import json
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mkdocs.structure.files import File
+
+HERE = Path(__file__).parent / "notebooks"
+
+
+def run(code, names):
+    """Return what a cell prints, and the value of its last line."""
+    tree = ast.parse(code)
+    last = tree.body.pop().value if isinstance(tree.body[-1], ast.Expr) else ast.parse("None").body[0].value
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(tree, "<cell>", "exec"), names)
+        value = eval(compile(ast.Expression(last), "<cell>", "eval"), names)
+    return printed.getvalue(), value
+
+
+def page(notebook):
+    """Return a notebook that was run, as Markdown, and its pictures."""
+    parts = [f"[Download this notebook]({notebook.name}){{ .md-button download }}"]
+    pictures = {}
+    names = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        said, value = run(source, names)
+        parts.append(f"```python\n{source}\n```")
+        if hasattr(value, "savefig"):
+            pictures[f"{notebook.stem}-{len(pictures)}.png"] = drawn = io.BytesIO()
+            value.savefig(drawn, dpi=100)
+            parts.append(f"![The picture that the cell draws]({list(pictures)[-1]})")
+        elif value is not None:
+            said += repr(value)
+        if said:
+            parts.append(f"```text\n{said}\n```")
+    return "\n\n".join([parts[1], parts[0], *parts[2:]]), pictures
+
+
+def on_files(files, config):
+    """Return MkDocs' files with a page for each notebook."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        for notebook in sorted(HERE.glob("*.ipynb")):
+            text, pictures = page(notebook)
+            files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
+            for name, drawn in pictures.items():
+                files.append(File.generated(config, f"notebooks/{name}", content=drawn.getvalue()))
+    return files
