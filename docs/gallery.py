@@ -8,8 +8,10 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from sfumato.spaces import all_spaces
+from sfumato.views.words import in_short
 
 HERE = Path(__file__).parent / "gallery"
 LOOK = 'loading=lazy style="background: white; height: 10rem; object-fit: contain; padding: .3rem; width: 100%"'
@@ -26,8 +28,13 @@ def page(name):
     title, _, story = ast.get_docstring(ast.parse(source)).partition(".\n\n")
     sentences, data = story.replace("\n", " ").split(" Data: ")
     code = source.split('"""', 2)[2].strip()
+    with Image.open(HERE / f"{name}.png") as picture:
+        words = picture.text["Description"]
     last = f"Space: `{name}`. Data: {data} [The script]({name}.py). [All scripts](index.md)."
-    return title, f"# {title}\n\n{sentences}\n\n![{title}]({name}.png)\n\n```python\n{code}\n```\n\n{last}\n"
+    return (
+        title,
+        f"# {title}\n\n{sentences}\n\n![{words}]({name}.png)\n\n*{words}*\n\n```python\n{code}\n```\n\n{last}\n",
+    )
 
 
 def on_files(files, config):
@@ -49,9 +56,10 @@ def on_files(files, config):
 if __name__ == "__main__":
     os.chdir(HERE)
     for name in [space.name for space in all_spaces()]:
-        runpy.run_path(f"{name}.py")
+        words = PngInfo()
+        words.add_text("Description", " ".join(in_short(runpy.run_path(f"{name}.py")["release"])))
         with Image.open(f"{name}.png") as drawn:
             small = drawn.convert("RGB")
         small.thumbnail((800, 800))
-        few = small.quantize(256, Image.Quantize.FASTOCTREE)
-        small.quantize(palette=few).save(f"{name}.png", optimize=True)
+        few = small.quantize(256, Image.Quantize.FASTOCTREE, kmeans=1)
+        small.quantize(palette=few).save(f"{name}.png", optimize=True, pnginfo=words)

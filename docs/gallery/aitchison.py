@@ -10,10 +10,10 @@ from sklearn.datasets import load_iris
 
 import sfumato as sf
 
-flowers = load_iris().data
-is_public = np.arange(len(flowers)) % 5 == 0
+irises = load_iris().data
+public = np.arange(len(irises)) % 5 == 0
 space = sf.Simplex(parts=4, metric="aitchison")
-region = sf.Ellipsoid.from_sample(space, flowers[is_public], relation="same")
-release = sf.private_mean(flowers[~is_public], region, epsilon=2.0)
-names = ["sepal length", "sepal width", "petal length", "petal width"]
+region = sf.Ellipsoid.from_sample(space, irises[public], relation="same")
+release = sf.private_mean(irises[~public], region, epsilon=2.0, unit="one flower")
+names = ["sepal l.", "sepal w.", "petal l.", "petal w."]
 release.plot("aitchison.png", channels=names)

@@ -17,4 +17,4 @@ scans = rng.multivariate_normal(np.zeros(5), clinic, size=(400, 200))
 people = [np.corrcoef(scan.T) for scan in scans]
 region = sf.Ball(sf.Correlation(size=5), center=atlas, radius=1.2)
 release = sf.private_mean(people, region, epsilon=1.0, unit="one person")
-release.plot("correlation.png", channels=["PCC", "mPFC", "IPL", "V1", "M1"])
+release.plot("correlation.png", channels=["PCC", "IPL", "V1", "M1", "S1"])

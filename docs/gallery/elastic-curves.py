@@ -10,9 +10,9 @@ from ktch.datasets import load_outline_mosquito_wings
 
 import sfumato as sf
 
-outlines = load_outline_mosquito_wings().coords
-is_public = np.arange(len(outlines)) % 5 == 0
+wings = load_outline_mosquito_wings().coords
+public = np.arange(len(wings)) % 5 == 0
 space = sf.ElasticCurves(points=100, closed=True)
-region = sf.Ellipsoid.from_sample(space, outlines[is_public], relation="same")
-release = sf.private_mean(outlines[~is_public], region, epsilon=2.0)
+region = sf.Ellipsoid.from_sample(space, wings[public], relation="same")
+release = sf.private_mean(wings[~public], region, epsilon=2.0, unit="one wing")
 release.plot("elastic-curves.png")

@@ -1,6 +1,6 @@
 """Blood sugar over a day.
 
-Sensors read a patient's blood sugar before breakfast, lunch and supper, and how the three vary together tells how they live.
+Sensors read a patient's blood sugar at 6, 12 and 18 o'clock, and how the three vary together tells how they live.
 The channels have an order, that of the day; the centre is a published trial's, and the mean of 200 patients is released.
 Data: made up by a seeded generator, 90 days for each patient.
 """
@@ -16,4 +16,4 @@ patients = [np.cov(one.T) for one in days]  # in (mmol/l)²
 space = sf.SPD(size=3, metric="log-cholesky")
 region = sf.Ball(space, center=trial, radius=1.2)
 release = sf.private_mean(patients, region, epsilon=1.0, unit="one patient")
-release.plot("log-cholesky.png", channels=["breakfast", "lunch", "supper"])
+release.plot("log-cholesky.png", channels=["6 h", "12 h", "18 h"])

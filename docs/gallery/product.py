@@ -13,12 +13,12 @@ import sfumato as sf
 
 wings = load_landmark_mosquito_wings().coords
 lengths = np.random.default_rng(9).normal(3.2, 0.3, size=len(wings))  # in mm
-is_public = np.arange(len(wings)) % 5 == 0
+public = np.arange(len(wings)) % 5 == 0
 parts = [sf.PlanarShapes(landmarks=18), sf.Euclidean(dim=1)]
 space = sf.Product(*parts, weights=[1, 0.5])
 points = space.join(wings, np.log(lengths))
-region = sf.Ellipsoid.from_sample(space, points[is_public], relation="same")
-release = sf.private_mean(points[~is_public], region, epsilon=2.0)
+region = sf.Ellipsoid.from_sample(space, points[public], relation="same")
+release = sf.private_mean(points[~public], region, epsilon=2.0, unit="one wing")
 
 shape, log_length = space.split(release.value)
 length = np.exp(log_length).item()

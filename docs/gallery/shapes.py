@@ -11,8 +11,8 @@ from ktch.datasets import load_landmark_mosquito_wings
 import sfumato as sf
 
 wings = load_landmark_mosquito_wings().coords
-is_public = np.arange(len(wings)) % 5 == 0
+public = np.arange(len(wings)) % 5 == 0
 space = sf.PlanarShapes(landmarks=18)
-region = sf.Ellipsoid.from_sample(space, wings[is_public], relation="same")
-release = sf.private_mean(wings[~is_public], region, epsilon=2.0)
+region = sf.Ellipsoid.from_sample(space, wings[public], relation="same")
+release = sf.private_mean(wings[~public], region, epsilon=2.0, unit="one wing")
 release.plot("shapes.png", links=range(12))

@@ -11,8 +11,8 @@ from ktch.datasets import load_outline_leaf_bending
 import sfumato as sf
 
 leaves = load_outline_leaf_bending().coords[:, ::10]
-is_public = np.arange(60) % 3 == 0
+public = np.arange(60) % 3 == 0
 space = sf.Shapes3D(landmarks=20)
-region = sf.Ellipsoid.from_sample(space, leaves[is_public], relation="same")
-release = sf.private_mean(leaves[~is_public], region, epsilon=2.0)
+region = sf.Ellipsoid.from_sample(space, leaves[public], relation="same")
+release = sf.private_mean(leaves[~public], region, epsilon=2.0, unit="one leaf")
 release.plot("shapes3d.png", links=range(20))

@@ -13,8 +13,8 @@ from sfumato.app.demo import LINKS, heads
 points = heads()
 size = sf.centroid_size(points)
 points = points[(size > 10) & (size < 100)]  # the study takes these, in mm
-is_public = np.arange(len(points)) % 4 == 0
+public = np.arange(len(points)) % 4 == 0
 space = sf.SizeAndShape(landmarks=88, dim=2)
-region = sf.Ellipsoid.from_sample(space, points[is_public], relation="same")
-release = sf.private_mean(points[~is_public], region, epsilon=2.0)
+region = sf.Ellipsoid.from_sample(space, points[public], relation="same")
+release = sf.private_mean(points[~public], region, epsilon=2.0, unit="one head")
 release.plot("size-and-shape.png", links=LINKS)
