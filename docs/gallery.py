@@ -15,6 +15,8 @@ from sfumato.views.words import in_short
 
 HERE = Path(__file__).parent / "gallery"
 LOOK = 'loading=lazy style="background: white; height: 10rem; object-fit: contain; padding: .3rem; width: 100%"'
+KINDS = {"landmarks": "Shapes and curves", "matrices": "Matrices and rotations"}
+KINDS |= {"vectors": "Directions, shares, angles and numbers", "arrays": "Planes and frames"}
 INTRO = """# Gallery
 
 One script for each space: who has such data, what is public, and one release with its ε. Pictures show what was released
@@ -30,24 +32,21 @@ def page(name):
     code = source.split('"""', 2)[2].strip()
     with Image.open(HERE / f"{name}.png") as picture:
         words = picture.text["Description"]
+    first = f"# {title}\n\n{sentences}\n\n![{title}]({name}.png)\n\n*{words}*"
     last = f"Space: `{name}`. Data: {data} [The script]({name}.py). [All scripts](index.md)."
-    return (
-        title,
-        f"# {title}\n\n{sentences}\n\n![{words}]({name}.png)\n\n*{words}*\n\n```python\n{code}\n```\n\n{last}\n",
-    )
+    return title, f"{first}\n\n```python\n{code}\n```\n\n{last}\n"
 
 
 def on_files(files, config):
     """Return MkDocs' files with a page for each script, and one that leads to them all."""
     index = [INTRO]
     for kind, spaces in groupby(all_spaces(), lambda space: space.kind):
-        index += [f"## {kind.capitalize()}", '<div class="grid cards" markdown>']
+        index += [f"## {KINDS[kind]}", '<div class="grid cards" markdown>']
         for name in [space.name for space in spaces]:
             title, content = page(name)
             files.append(File.generated(config, f"gallery/{name}.md", content=content))
-            index.append(
-                f"- [![{title}]({name}.png){{ {LOOK} }}]({name}.md)\n\n    [{title}]({name}.md)  \n    `{name}`"
-            )
+            picture = f"- [![{title}]({name}.png){{ {LOOK} }}]({name}.md)"
+            index.append(f"{picture}\n\n    [{title}]({name}.md)  \n    `{name}`")
         index.append("</div>")
     files.append(File.generated(config, "gallery/index.md", content="\n\n".join(index)))
     return files

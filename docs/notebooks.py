@@ -22,10 +22,9 @@ def run(code, names):
     return printed.getvalue(), value
 
 
-def page(notebook):
-    """Return a notebook that was run, as Markdown, and its pictures."""
-    parts = [f"[Download this notebook]({notebook.name}){{ .md-button download }}"]
-    pictures = {}
+def page(notebook, show):
+    """Return a notebook that was run, as Markdown; show takes the names and bytes of its pictures."""
+    parts = []
     names = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -35,22 +34,25 @@ def page(notebook):
         said, value = run(source, names)
         parts.append(f"```python\n{source}\n```")
         if hasattr(value, "savefig"):
-            pictures[f"{notebook.stem}-{len(pictures)}.png"] = drawn = io.BytesIO()
+            drawn = io.BytesIO()
             value.savefig(drawn, dpi=100)
-            parts.append(f"![The picture that the cell draws]({list(pictures)[-1]})")
+            show(f"{notebook.stem}-{len(parts)}.png", drawn.getvalue())
+            parts.append(f"![The picture that the cell draws]({notebook.stem}-{len(parts)}.png)")
         elif value is not None:
             said += repr(value)
         if said:
             parts.append(f"```text\n{said}\n```")
-    return "\n\n".join([parts[1], parts[0], *parts[2:]]), pictures
+    parts.insert(1, f"[Download this notebook]({notebook.name}){{ .md-button download }}")
+    return "\n\n".join(parts)
 
 
 def on_files(files, config):
     """Return MkDocs' files with a page for each notebook."""
+
+    def add(name, content):
+        files.append(File.generated(config, f"notebooks/{name}", content=content))
+
     with TemporaryDirectory() as folder, chdir(folder):
         for notebook in sorted(HERE.glob("*.ipynb")):
-            text, pictures = page(notebook)
-            files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
-            for name, drawn in pictures.items():
-                files.append(File.generated(config, f"notebooks/{name}", content=drawn.getvalue()))
+            add(f"{notebook.stem}.md", page(notebook, add))
     return files

@@ -2,8 +2,7 @@
 
 Botanists compare the proportions of a flower, whatever its size: each measure as a share of all four, by ratios.
 Thirty flowers of a herbarium are public, and the mean proportions of the 120 others are released.
-Data: Fisher's irises (1936; UCI, CC BY 4.0), from the package scikit-learn.
-"""
+Data: Fisher's irises (1936; UCI, CC BY 4.0), from the package scikit-learn."""
 
 import numpy as np
 from sklearn.datasets import load_iris

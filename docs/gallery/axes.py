@@ -2,8 +2,7 @@
 
 A nerve bundle, a grain of wood or a bedding plane has an axis, and its two ends are the same.
 The centre is the axis of an atlas, and the release is the mean axis of 200 people.
-Data: made up by a seeded generator; axes scatter by 0.2 rad, and every second is written by its other end.
-"""
+Data: made up by a seeded generator; axes scatter by 0.2 rad, and every second is written by its other end."""
 
 import numpy as np
 

@@ -2,8 +2,7 @@
 
 Where signals share a unit and amplitudes matter, matrices are compared by what it costs to move one cloud onto the other.
 The mean half-month of three years is released, as weather stands in for people here; the year before gives the centre.
-Data: highest and lowest temperature of each day in Seattle, 2012 to 2015, NOAA (public domain), from the package vega_datasets.
-"""
+Data: highest and lowest temperature of each day in Seattle from 2012, NOAA (public domain), from the package vega_datasets."""
 
 import numpy as np
 from vega_datasets import local_data

@@ -2,8 +2,7 @@
 
 A resting-state scan becomes the correlations between brain regions, one matrix a person.
 A published atlas gives the centre, and the release shows which regions go together in a clinic's own 400 patients.
-Data: made up by a seeded generator, 400 people with 200 volumes of five regions each.
-"""
+Data: made up by a seeded generator, 400 people with 200 volumes of five regions each."""
 
 import numpy as np
 

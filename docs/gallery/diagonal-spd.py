@@ -2,8 +2,7 @@
 
 In one biopsy nuclei differ in size, grey and smoothness, and pathologists ask how much: a variance each, compared by ratios.
 The centre is what an earlier study found, rounded; 569 women are promised that nobody can tell whether they were in.
-Data: Breast Cancer Wisconsin (Wolberg et al. 1995; UCI, CC BY 4.0), squared standard errors, from the package scikit-learn.
-"""
+Data: Breast Cancer Wisconsin (Wolberg et al. 1995; UCI, CC BY 4.0), squared standard errors, from the package scikit-learn."""
 
 from sklearn.datasets import load_breast_cancer
 

@@ -2,8 +2,7 @@
 
 A leaf, a cell or a wing without landmarks is an outline; two are compared by how one bends and stretches into the other.
 Every fifth outline is public here, and the mean outline of the 100 others is released.
-Data: 126 outlines of mosquito wings, 100 points each, from the package ktch (Apache-2.0).
-"""
+Data: 126 outlines of mosquito wings, 100 points each, from the package ktch (Apache-2.0)."""
 
 import numpy as np
 from ktch.datasets import load_outline_mosquito_wings

@@ -2,8 +2,7 @@
 
 Wine growers send bottles to one laboratory, and want to know the mean of the region but show nobody their own.
 Textbooks give the centre and how far a wine may be from it; the four numbers are in units in which they vary alike.
-Data: 178 wines (Aeberhard and Forina 1992; UCI, CC BY 4.0), from the package scikit-learn.
-"""
+Data: 178 wines (Aeberhard and Forina 1992; UCI, CC BY 4.0), from the package scikit-learn."""
 
 from sklearn.datasets import load_wine
 

@@ -2,10 +2,8 @@
 
 Two patterns of activity explain most of a step: a plane among four muscles, found for each person by principal components.
 The plane of a textbook is the centre, and the mean plane of 300 patients is released.
-Data: made up by a seeded generator, 500 instants of four muscles for each person.
-"""
+Data: made up by a seeded generator, 500 instants of four muscles for each person."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import sfumato as sf
@@ -18,13 +16,4 @@ activity = rng.normal(size=(300, 500, 2)) @ patterns.transpose(0, 2, 1)
 planes = np.linalg.svd(activity, full_matrices=False)[2][:, :2]
 region = sf.Ball(sf.Grassmann(n=4, p=2), center=textbook, radius=1.0)
 release = sf.private_mean(planes, region, epsilon=1.0, unit="one person")
-
-muscles = ["vastus", "soleus", "biceps", "tibialis"]
-figure, axes = plt.subplots(ncols=2, figsize=(8, 3.8), layout="constrained")
-for panel, plane in zip(axes, [textbook, release.value], strict=True):
-    panel.imshow(plane @ plane.T, cmap="PuOr_r", vmin=-1, vmax=1)
-    panel.set_xticks(range(4), muscles)
-    panel.set_yticks(range(4), muscles)
-axes[0].set_title("public plane: who goes with whom")
-axes[1].set_title("released mean")
-figure.savefig("grassmann.png")
+release.plot("grassmann.png")

@@ -2,8 +2,7 @@
 
 Codes of diseases form a tree, and trees fit into hyperbolic space: the root in the middle, rare diagnoses near the edge.
 A patient is the place of their diagnosis; the release tells where in the tree a clinic's patients are on average.
-Data: made up by a seeded generator, 500 patients in one branch of the tree.
-"""
+Data: made up by a seeded generator, 500 patients in one branch of the tree."""
 
 import numpy as np
 

@@ -2,8 +2,7 @@
 
 Sensors read a patient's blood sugar at 6, 12 and 18 o'clock, and how the three vary together tells how they live.
 The channels have an order, that of the day; the centre is a published trial's, and the mean of 200 patients is released.
-Data: made up by a seeded generator, 90 days for each patient.
-"""
+Data: made up by a seeded generator, 90 days for each patient."""
 
 import numpy as np
 

@@ -2,8 +2,7 @@
 
 A diffusion scan has a 3×3 tensor in each voxel: how fast water moves along a fibre and across it.
 What 150 people have in common in one voxel becomes part of an atlas, and nobody's scan can be told from it.
-Data: made up by a seeded generator; tensors in µm²/ms about a textbook's fibre, 1.7 along and 0.3 across.
-"""
+Data: made up by a seeded generator; tensors in µm²/ms about a textbook's fibre, 1.7 along and 0.3 across."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -2,10 +2,8 @@
 
 A mosquito's wing has a shape, and a size that tells how well the larva fed: one point in two spaces.
 A factor of e in size counts as much as a distance of 0.5 in shape. Every fifth wing is public.
-Data: 127 mosquito wings, from the package ktch (Apache-2.0); their lengths are made up by a seeded generator.
-"""
+Data: 127 mosquito wings, from the package ktch (Apache-2.0); their lengths are made up by a seeded generator."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 from ktch.datasets import load_landmark_mosquito_wings
 
@@ -19,12 +17,4 @@ space = sf.Product(*parts, weights=[1, 0.5])
 points = space.join(wings, np.log(lengths))
 region = sf.Ellipsoid.from_sample(space, points[public], relation="same")
 release = sf.private_mean(points[~public], region, epsilon=2.0, unit="one wing")
-
-shape, log_length = space.split(release.value)
-length = np.exp(log_length).item()
-edge = length * np.append(shape[:12], shape[:1], axis=0) / np.ptp(shape[:, 0])
-figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-axes.plot(*edge.T, "-o", color="#6b3f1d")
-axes.set(aspect="equal", xlabel="mm", ylabel="mm", title="released mean")
-axes.annotate(f"{length:.2f} mm long", (0, 0), ha="center", color="#5c564f")
-figure.savefig("product.png")
+release.plot("product.png")

@@ -2,8 +2,7 @@
 
 Surgeons plan how a knee's implant is to sit, and scans say how it does: a rotation for each patient.
 Zero is the plan, which is public; the release shows by which angles a hospital is off on average.
-Data: made up by a seeded generator, 250 patients about 4° off the plan.
-"""
+Data: made up by a seeded generator, 250 patients about 4° off the plan."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -2,8 +2,7 @@
 
 Entomologists mark where veins meet on a wing, and ask what the mean wing of a population looks like.
 Here 26 wings of an earlier study are public, and the mean of the 101 others is released, with a promise to each of them.
-Data: 127 mosquito wings with 18 landmarks, from the package ktch (Apache-2.0).
-"""
+Data: 127 mosquito wings with 18 landmarks, from the package ktch (Apache-2.0)."""
 
 import numpy as np
 from ktch.datasets import load_landmark_mosquito_wings

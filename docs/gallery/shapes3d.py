@@ -2,8 +2,7 @@
 
 Botanists scan leaves in three dimensions, and ask how the mean leaf of a breed bends and rolls.
 Here 20 leaves of a published trial say in which ways leaves bend, and the mean of a breeder's own 40 is released.
-Data: 60 outlines of bending leaves that the authors of the package ktch made up (Apache-2.0); every tenth point is kept.
-"""
+Data: 60 outlines of bending leaves that the authors of the package ktch made up (Apache-2.0); every tenth point is kept."""
 
 import numpy as np
 from ktch.datasets import load_outline_leaf_bending

@@ -2,8 +2,7 @@
 
 Watches tell how people share their day between sleep, sitting and moving, and some never move at all: shares may be zero.
 The centre is the public recommendation, eight hours of sleep; the release is the mean day of 300 people.
-Data: made up by a seeded generator.
-"""
+Data: made up by a seeded generator."""
 
 import numpy as np
 

@@ -2,8 +2,7 @@
 
 Where size matters too, landmarks are compared as they were measured: a mean is then a head in millimetres.
 Every fourth trilobite is public here, and what one learns of the others is their mean form, and how large it is.
-Data: 88 points of TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch.
-"""
+Data: 88 points of TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch."""
 
 import numpy as np
 

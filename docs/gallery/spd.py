@@ -2,8 +2,7 @@
 
 A brain-computer interface knows a person by the covariance of the electrodes, and adapts itself from the mean of many people.
 A pilot study gives the centre; channels may have any gain, so distances are those that do not depend on it.
-Data: made up by a seeded generator, 300 people with 250 samples of four electrodes each.
-"""
+Data: made up by a seeded generator, 300 people with 250 samples of four electrodes each."""
 
 import numpy as np
 

@@ -2,8 +2,7 @@
 
 Where patients, members or sightings are on average is a direction from the centre of the Earth, and each place is somebody's.
 The middle of the 48 states is public; places farther than 2500 km from it count as if they were at that distance.
-Data: 3376 airports in the United States, public domain (ourairports.com), from the package vega_datasets.
-"""
+Data: 3376 airports in the United States, public domain (ourairports.com), from the package vega_datasets."""
 
 from vega_datasets import local_data
 

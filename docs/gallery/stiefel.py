@@ -2,10 +2,8 @@
 
 A vectorcardiogram draws each beat as a loop in space: one vector points along it, the other to its side.
 Both together tell a sick heart from a healthy one; a textbook's loop is the centre, and the mean of 300 children is released.
-Data: made up by a seeded generator, in the manner of Downs (1972, Biometrika 59, 665).
-"""
+Data: made up by a seeded generator, in the manner of Downs (1972, Biometrika 59, 665)."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import sfumato as sf
@@ -17,12 +15,4 @@ loops = textbook + drift + 0.2 * rng.normal(size=(300, 3, 2))
 left, _, right = np.linalg.svd(loops, full_matrices=False)
 region = sf.Ball(sf.Stiefel(n=3, p=2), center=textbook, radius=0.8)
 release = sf.private_mean(left @ right, region, epsilon=1.0, unit="one child")
-
-angle = np.linspace(0, 2 * np.pi, 100)
-beat = np.array([1 + np.cos(angle), 0.4 * np.sin(angle)])
-figure, axes = plt.subplots(figsize=(5, 4), subplot_kw={"projection": "3d"})
-axes.plot(*(textbook @ beat), color="#8a8a8a", label="public loop")
-axes.plot(*(release.value @ beat), color="#6b3f1d", label="released mean")
-axes.set(xlabel="left", ylabel="down", zlabel="back")
-axes.legend()
-figure.savefig("stiefel.png")
+release.plot("stiefel.png")

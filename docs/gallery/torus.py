@@ -2,8 +2,7 @@
 
 Times of day go round: 23:30 and 0:30 are an hour apart, and the mean of both is midnight.
 The centre is what most people say, 23:00 and 7:00; the release is the mean of 300 sleepers, as two angles on the clock.
-Data: made up by a seeded generator.
-"""
+Data: made up by a seeded generator."""
 
 import numpy as np
 
