@@ -40,13 +40,16 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# the pages that the tutorials quote are made by their scripts; a site must build before it lands
+# a site must build before it lands; notebooks are run by it
 docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# what pages show: quotes of commands, which the scripts put into the tutorials, and pictures; two minutes
 tutorials: demo
 	cp demo-output/mean.png docs/trilobites.png
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
+	$(BIN)/python docs/gallery.py
+	$(BIN)/python docs/glossary.py
 
 # first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)
 BY_KERNEL := tests/audit/test_audit.py tests/audit/test_charts.py tests/attacks/test_bits.py tests/release/test_release.py \

@@ -1,4 +1,4 @@
-"""The tutorial on public specimens: python docs/tutorials/atlas.py writes its picture and prints its numbers."""
+"""The tutorial on public specimens: python docs/tutorials/atlas.py runs its commands, draws and prints its numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from morphometrics import distance, write_tps
-from shell import shell
+from shell import quote
 
 import sfumato as sf
 from sfumato.app.demo import wings
@@ -26,16 +26,7 @@ def main() -> None:
         folder = Path(name)
         for file, shapes in (("atlas.tps", atlas), ("specimens.tps", specimens), ("reference.tps", reference[None])):
             write_tps(folder / file, shapes)
-        ball = "--center reference.tps --radius 0.15"
-        shell(f"sfumato plan {ball} --n 100 --epsilon 1", folder)
-        shell("sfumato plan --public atlas.tps --n 100 --epsilon 1", folder)
-        shell(f"sfumato release specimens.tps {ball} --epsilon 0.5", folder)
-        shell(
-            "sfumato release specimens.tps --public atlas.tps --epsilon 1 --unit 'one mosquito' --plot mean.png "
-            "--report mean.html",
-            folder,
-        )
-        shell("sfumato release specimens.tps --public specimens.tps --epsilon 1 --out again.json", folder)
+        quote(HERE / "atlas.md", folder)
         shutil.copy(folder / "mean.png", HERE / "atlas.png")
     about, wrong = (SPACE, reference, 0.15), sf.Ellipsoid.from_sample(SPACE, misled(atlas, reference))
     regions = {

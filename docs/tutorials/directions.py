@@ -1,4 +1,4 @@
-"""The tutorial on directions: python docs/tutorials/directions.py writes its pictures and prints its numbers."""
+"""The tutorial on directions: python docs/tutorials/directions.py runs its commands, draws and prints its numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from shell import shell
+from shell import quote
 from vega_datasets import local_data
 
 import sfumato as sf
@@ -24,18 +24,7 @@ def main() -> None:
         table["state"] = table["state"].fillna("none")
         table.to_csv(folder / "airports.csv", index=False)
         (folder / "center.csv").write_text("lat,lon\n39.83,-98.58\n")
-        shell("sfumato inspect airports.csv", folder)
-        shell("sfumato plan --space sphere --n 3376 --radius 0.4 --epsilon 1", folder)
-        shell(
-            "sfumato release airports.csv --space sphere --center center.csv --radius 0.4 --epsilon 1 "
-            "--unit 'one airport' --out mean.json --plot mean.png",
-            folder,
-        )
-        shell(
-            "sfumato release airports.csv --space sphere --center center.csv --radius 0.4 --epsilon 1 "
-            "--unit-column state --out states.json --plot states.png",
-            folder,
-        )
+        quote(HERE / "directions.md", folder)
         release = sf.Release.load(folder / "mean.json")
         states = sf.Release.load(folder / "states.json")
         shutil.copy(folder / "mean.png", HERE / "directions.png")
@@ -44,16 +33,12 @@ def main() -> None:
         center = sf.read(folder / "center.csv", sf.Sphere(dim=2)).points[0]
 
     for name, done in (("one airport", release), ("one state", states)):
-        latitude, longitude = degrees(done.value)
-        error = np.degrees(done.error(0.95))
-        print(
-            f"unit {name}: {latitude:.2f}° N, {-longitude:.2f}° W, n = {done.record['n']}, error(0.95) = {error:.3f}°"
-        )
+        print(f"unit {name}: n = {done.n}, error(0.95) = {np.degrees(done.error(0.95)):.3f}°")
 
     # For this page only: airports are public, so what clipping does may be told.
     space = sf.Sphere(dim=2)
     true = sf.frechet_mean(space, points).point
-    print("mean of all airports: {:.2f}° N, {:.2f}° W".format(*(degrees(true) * [1, -1])))
+    print("mean of all airports, latitude and longitude:", space.to_degrees(true[None]).round(2))
     print("radius  clipped  mean moves by  error(0.95)")
     for radius in RADII:
         ball = sf.Ball(space, center, radius)
@@ -61,11 +46,6 @@ def main() -> None:
         share = np.mean(ball.distances(points) > radius)
         error = sf.plan(space, radius, len(points), 1.0)[0].error_95
         print(f"{radius:6g}{share:9.1%}{np.degrees(moved):14.2f}°{np.degrees(error):12.3f}°")
-
-
-def degrees(point: np.ndarray) -> np.ndarray:
-    """Latitude and longitude."""
-    return np.degrees([np.arcsin(point[2]), np.arctan2(point[1], point[0])])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tutorial on landmarks: python docs/tutorials/morphometrics.py writes its pictures and prints its numbers."""
+"""The tutorial on landmarks: python docs/tutorials/morphometrics.py runs its commands, draws and prints its numbers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from shell import shell
+from shell import quote
 
 import sfumato as sf
-from sfumato.app.demo import wings
+from sfumato.app.demo import EDGE, wings
 
 HERE = Path(__file__).parent
 
@@ -30,38 +30,20 @@ def main() -> None:
         folder = Path(name)
         write_tps(folder / "wings.tps", private)
         write_tps(folder / "reference.tps", reference[None])
-        shell("sfumato inspect wings.tps", folder)
-        shell("sfumato plan --space shapes --landmarks 18 --n 126 --radius 0.15 --epsilon 1 --plot plan.png", folder)
-        shell("sfumato ledger init study.ledger --epsilon 2 --dataset wings", folder)
-        shell(
-            "sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 "
-            "--unit 'one mosquito' --ledger study.ledger --out mean.json --plot mean.png --report mean.html "
-            "--value mean.tps",
-            folder,
-        )
-        shell("sfumato ledger show study.ledger", folder)
-        shell(
-            "sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1.5 "
-            "--ledger study.ledger --out again.json",
-            folder,
-        )
+        quote(HERE / "morphometrics.md", folder)
         shutil.copy(folder / "plan.png", HERE / "morphometrics-plan.png")
-
         release = sf.Release.load(folder / "mean.json")
-        sf.plot_release(release, HERE / "morphometrics.png", outline=range(12))
-        for p in (0.5, 0.95, 0.99):
-            print(f"release.error({p}) = {release.error(p):.3f}")
+    release.plot(HERE / "morphometrics.png", links=EDGE)
+    print("errors with probability 0.5, 0.95, 0.99:", *(f"{release.error(p):.3f}" for p in (0.5, 0.95, 0.99)))
 
-        # For this page only: the wings are published, so the true mean may be told.
-        space = sf.PlanarShapes(landmarks=18)
-        ball = sf.Ball(space, reference, 0.15)
-        clipped = sf.frechet_mean(space, space.present(ball.clip(private))).point
-        true = sf.frechet_mean(space, private).point
-        canonical = space.validate(private)
-        print(f"records outside the ball: {np.sum(ball.distances(canonical) > 0.15)} of {len(private)}")
-        print(f"clipping moved the mean by {distance(space, clipped, true):.3f}")
-        print(f"the release is {distance(space, release.value, clipped):.3f} from the mean of the clipped records")
-        print(f"half of the wings are farther than {np.median(ball.distances(canonical)):.3f} from the reference")
+    # For this page only: the wings are published, so the true mean may be told.
+    space = sf.PlanarShapes(landmarks=18)
+    ball = sf.Ball(space, reference, 0.15)
+    clipped = sf.frechet_mean(space, space.present(ball.clip(private))).point
+    away = ball.distances(space.validate(private))
+    print(f"records outside the ball: {np.sum(away > 0.15)} of {len(private)}")
+    print(f"clipping moved the mean by {distance(space, clipped, sf.frechet_mean(space, private).point):.4f}")
+    print(f"half of the wings are farther than {np.median(away):.3f} from the reference")
 
 
 def distance(space: sf.Space, a: np.ndarray, b: np.ndarray) -> float:
