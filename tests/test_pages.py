@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -14,14 +15,15 @@ SRC = Path(sf.__file__).parent
 
 
 def run(page, sfumato):
-    """Run the Python and the commands of a page in their order; return the names, and how many commands there were."""
+    """Run the Python and the commands of a page in their order; return its text, the names and the number of commands."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    names, commands = {}, 0
+    names = {}
+    commands = 0
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
         if language == "python":
             exec(block, names)
         for command in block.replace("\\\n", " ").splitlines():
-            if not language and command.startswith("sfumato "):
+            if sfumato and not language and command.startswith("sfumato "):
                 code, _, err = sfumato(*shlex.split(command)[1:])
                 assert code == 0, (command, err)
                 commands += 1
@@ -32,6 +34,11 @@ def test_findings(sfumato):
     text, names, _ = run("findings.md", sfumato)
     quoted = re.search(r"within (0\.\d+) of the released mean \(n = 800", text)[1]
     assert names["release"].region(0.95).radius == pytest.approx(float(quoted), rel=0.3)  # noise moves it a little
+
+
+def test_large_data(sfumato):
+    np.save("directions.npy", np.eye(3)[np.full(2000, 2)])
+    assert run("scale.md", None)[1]["release"].value @ [0, 0, 1] > 0.99
 
 
 def test_groups(sfumato, tmp_path):
