@@ -70,11 +70,21 @@ def save(verdict: Verdict, folder: Path) -> Path:
 
 
 def conduct(
-    ball: Ball, epsilon: float, name: str, n: int | None, draws: int, how: str, guilty: bool, seed: int, out: Path
+    ball: Ball,
+    epsilon: float,
+    name: str,
+    n: int | None,
+    draws: int,
+    how: str,
+    guilty: bool,
+    seed: int,
+    out: Path,
+    show: Callable[..., None] = lambda *_: None,
 ) -> list[dict[str, Any]]:
     """Return a row for each mechanism; write a picture of each and a JSON file into the folder ``out``.
 
-    ``how`` is "draws", "releases" or "timing"; ``guilty`` audits the broken variants instead of ours.
+    ``how`` is "draws", "releases" or "timing"; ``guilty`` audits the broken variants instead of ours; ``show`` is told which
+    mechanism is at work, how many are done, and how many there are.
     """
     if guilty and how != "draws":
         raise ValueError("broken mechanisms make no releases: audit them by draws, not by releases or times")
@@ -84,8 +94,9 @@ def conduct(
     else:
         suspects |= {f"{m.name} on {m.space}": m for m in mechanisms(ball, epsilon, name)}
     out.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for label, suspect in suspects.items():
+        show(label, len(rows), len(suspects) if len(suspects) > 1 else None)
         pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
         exact = None
         if how == "timing" and isinstance(suspect, Mechanism):
@@ -102,12 +113,12 @@ def conduct(
     return rows
 
 
-def table(rows: list[dict[str, Any]], echo: Callable[[str], object]) -> None:
-    """Print verdicts in columns, for a terminal."""
-    echo(f"{'mechanism':44s}{'claimed ε':>10s}{'ε at least':>12s}{'exact':>9s}  verdict")
+def table(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return verdicts as a table, its header first."""
+    cells: list[tuple[str, ...]] = [("mechanism", "claimed ε", "ε at least", "exact", "verdict", "data", "event")]
     for row in rows:
         exact = "" if row["exact"] is None else f"{row['exact']:.4f}"
+        event = f"{row['event']}; {row['hits']} against {row['misses']} of {row['draws']}"
         word = "CONVICTED" if row["convicted"] else "cleared"
-        echo(f"{row['name']:44s}{row['claimed']:10g}{row['lower']:12.4f}{exact:>9s}  {word}")
-        echo(f"    data: {row['pair']}")
-        echo(f"    event: {row['event']}; {row['hits']} against {row['misses']} of {row['draws']}")
+        cells.append((row["name"], f"{row['claimed']:g}", f"{row['lower']:.4f}", exact, word, row["pair"], event))
+    return cells

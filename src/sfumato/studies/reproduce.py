@@ -78,13 +78,16 @@ def conduct(
     studies: Mapping[str, Study], out: Path, settings: dict[str, Any], heading: str, command: str, draws: str = ""
 ) -> Path:
     """Run studies, or finish interrupted ones; write figures, results.csv and REPORT.md, and return the report's path."""
+    from rich.console import Console
     from rich.progress import track
 
+    console = Console(stderr=True)
     store = Store(out, settings)
     started = time.monotonic()
     parts = []
     for name, study in studies.items():
-        for cell, compute in track([*study.cells(settings["replicates"]).items()], name):
+        cells = [*study.cells(settings["replicates"]).items()]
+        for cell, compute in track(cells, name, console=console, disable=not console.is_terminal):
             store.cell(cell, compute)
         study.draw(store)
         parts.append(study.report(store))

@@ -87,16 +87,16 @@ def in_short(comparison: Comparison) -> list[str]:
     unit = first.guarantee.unit
     errors = sorted(release.stated(0.95) for release in each.values())
     far = f"{errors[0]:.3g}" if f"{errors[0]:.3g}" == f"{errors[-1]:.3g}" else f"{errors[0]:.3g} to {errors[-1]:.3g}"
-    pairs = comparison.differences
-    differ = [f"{one.first} and {one.second} ({one.p})" for one in pairs if one.differs]
+    every = comparison.differences
+    differ = [f"{one.first} and {one.second} ({one.p})" for one in every if one.differs]
     which = f": {', '.join(some(differ, 3))}" if differ else ""
-    found = f"{len(differ) or 'None'} of {len(pairs)} pairs differ at the level of 5%{which}."
+    found = f"{len(differ) or 'None'} of {len(every)} pairs differ at the level of 5%{which}."
     records = "clipped records" if first.gain is None else "records"
     sentences = [
         f"Released the means of {names if len(each) < 7 else f'{len(each)} groups'}; {powers(str(comparison.privacy))} "
         f"for all together protects {unit}.",
         f"Each is within {far} ({of_what(first, errors[-1])}) of the mean of its {records} in 95 of 100 releases.",
-        pairs[0].words if len(pairs) == 1 else found,
+        every[0].words if len(every) == 1 else found,
     ]
     return [printable(sentence) for sentence in sentences]
 
@@ -108,8 +108,8 @@ def html(comparison: Comparison) -> str:
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return a row for each pair of groups, as PAIRS says."""
-    rows: list[tuple[str, ...]] = []
+    """Return a row for each pair of groups, after PAIRS."""
+    rows: list[tuple[str, ...]] = [PAIRS]
     for difference in comparison.differences:
         one, two = (comparison.groups[name] for name in (difference.first, difference.second))
         space = one.space.known
@@ -118,13 +118,6 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
         verdict = "differ" if difference.differs else "may be the same"
         rows.append((names, away, difference.p.removeprefix("p ").removeprefix("= "), verdict))
     return rows
-
-
-def pairs_in_words(comparison: Comparison) -> str:
-    """Return the table of pairs for the screen."""
-    rows: list[tuple[str, ...]] = [PAIRS, *pairs(comparison)]
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str], image: bytes | None = None) -> None:
@@ -156,7 +149,7 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     promised = f"All releases together are {comparison.privacy.words}. {terms}"
     return [
         ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
-        ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),
+        ("How the groups differ", [Grid(pairs(comparison)[1:], PAIRS), *said]),
         ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
         ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]
