@@ -995,15 +995,14 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     public = ("plan", "--public", "atlas.tps", "--n", "100", "--epsilon", "1")
     code, out, _ = sfumato(*public, "--plot", "plan.png", "--simulate", "such.png", "--verbose")
     assert code == 0
-    assert "to beat" in out
     assert re.search("It is made in [0-9]+ of 32 directions; nothing is learned about the others", out), out
-    assert re.search("With 50 records in [0-9]+, error up to .*; with 200 records in [0-9]+, error up to", out), out
+    assert "All this is so if the public specimens are from a population like that of the records." in out
     short = sfumato(*public)[1]
     assert re.search(r"noise 0.0\d+, the rest clipping .*; 1.\d times nearer than the public mean \(0.0\d+\)", short), (
         short
     )
     assert "To release it: sfumato release FILE --public atlas.tps --epsilon 1 --out mean.json" in short
-    assert len(short.split()) < len(out.split()) / 2
+    assert "directions" not in short
     for name in ("plan.png", "such.png"):
         assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
     found = json.loads(sfumato(*public, "--modes", "3", "--check", "0", "--json")[1])["mechanisms"]

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ import sfumato as sf
 
 from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
+from ..shown import at_work
 from . import PLAIN
 from .options import Commands, Grouped, taking
 from .request import MORE, OUTPUT, Request, as_option, sentence
@@ -60,9 +61,9 @@ def show_version(asked: bool) -> None:
 @app.callback()
 def options(
     context: typer.Context,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback instead of a sentence.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
+        bool, typer.Option("--version", help="Say which.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Publish the average of sensitive shapes, directions or matrices without exposing any individual."""
@@ -77,8 +78,6 @@ def release(request: Request, verbose: VerboseOption = False, as_json: JsonOptio
     """Release the private mean of the records in a file.
 
     Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --plot mean.png --report mean.html
-
-    Example: sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1
 
     Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1
     """
@@ -99,7 +98,7 @@ def compare(request: Request, verbose: VerboseOption = False, as_json: JsonOptio
 
 def make(request: Request, verbose: bool, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
-    from ..views.compared import pairs
+    from ..views.compared import PAIRS, pairs
     from ..views.outputs import Outputs
     from ..views.words import value_in_words
     from .workflow import Workflow
@@ -109,7 +108,7 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
     record = Path(request.out)
     session = sf.Session(record, work.ledger(), request.force, ctrl_c)
     session.afford(request.privacy)  # before any record is read
-    with at_work(f"reading {request.files[0]}") as show:
+    with at_work(f"reading {printable(request.files[0])}") as show:
         work.load()
         tell_source(work, verbose)
         work.settle()
@@ -124,7 +123,7 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
         else:
             typer.echo(f"{done.describe()}\n" if verbose else "\n".join(outputs.short))
             if verbose and isinstance(done, sf.Comparison):
-                show_table(pairs(done))
+                show_table([PAIRS, *pairs(done)])
             elif verbose and isinstance(done, sf.Release):
                 typer.echo(f"{value_in_words(done)}\n")
             typer.echo(f"Written: {', '.join(map(str, work.outputs.values()))}")
@@ -154,21 +153,6 @@ def shown_or_not(out: Path) -> Iterator[None]:
         with suppress(OSError):  # standard error may be closed too
             typer.echo(f"sfumato: {words}", err=True)
         raise SystemExit(UNSHOWN) from None
-
-
-@contextmanager
-def at_work(words: str) -> Iterator[Callable[..., None]]:
-    """Show a bar while this lasts, if standard error is a terminal; what is yielded changes its words, and says parts done."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(printable(words), total=None)
-        yield lambda words, done=0, parts=None: bar.update(task, description=words, completed=done, total=parts)
 
 
 def show_table(rows: Sequence[Sequence[str]], plain: str = "") -> None:
@@ -234,29 +218,24 @@ def plan(
 
 def show_plan(request: Request, region: Region, rows: Any, needs: Any, ways: Any, verbose: bool) -> None:
     """Print what would come out, how each mechanism compares, what the wanted error needs, and what to type next."""
-    from ..mechanisms import choose, forecast
+    from ..mechanisms import choose
     from ..views.forecasts import instead_in_words, needs_in_words, plan_in_detail, plan_in_short, plan_table
     from .recipes import as_command
 
-    n = request.n
-    words = plan_in_short(region, n, request.privacy, rows[0])
-    if rows[0].refusal is not None:
-        try:
-            choose(region, n, request.privacy, **request.how)
-        except Refusal as refusal:
-            words.append(f"Nothing can be released so: {sentence(refusal, as_option)}")
-    typer.echo("\n".join(words))
+    lines = plan_in_detail(region, rows) if verbose else []
+    lines.append(needs_in_words(request.n, request.privacy, needs))
+    try:
+        plan = choose(region, request.n, request.privacy, **request.how)
+        typer.echo("\n".join(plan_in_short(plan)))
+        center = request.center or ("CENTER" if request.radius is not None else "")
+        lines += [] if ways else [f"To release it: {as_command(replace(request, files=('FILE',), center=center))}"]
+    except Refusal as refusal:
+        typer.echo(f"Nothing can be released so: {sentence(refusal, as_option)}")
     if verbose or (len(rows) > 1 and rows[0].refusal is None):
         typer.echo()
-        show_table(plan_table(rows, verbose))
-    others = ((m, forecast(region, m, request.privacy, **request.how)[0]) for m in (max(1, n // 2), 2 * n))
-    after = plan_in_detail(region, rows, others) if verbose else []
-    after.append(needs_in_words(n, request.privacy, needs))
-    after += [instead_in_words(n, request.privacy, ways)] if ways else []
-    if not rows[0].useless and rows[0].refusal is None:
-        center = request.center or ("CENTER" if request.radius is not None else "")
-        after.append(f"To release it: {as_command(replace(request, files=('FILE',), center=center))}")
-    typer.echo("\n" + "\n".join(after))
+        show_table(plan_table(rows))
+    lines += [instead_in_words(request.n, request.privacy, ways)] if ways else []
+    typer.echo("\n" + "\n".join(lines))
 
 
 def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usable: bool) -> None:
@@ -302,7 +281,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
 
     work = Workflow(replace(request, missing=request.missing or "none"))
     work.parts = False
-    with at_work(f"reading {request.files[0]}"):
+    with at_work(f"reading {printable(request.files[0])}"):
         work.load(guess=True)
     facts = inspection(work.data, work.space, said=bool(request.missing))
     lines = list[str]()
@@ -355,7 +334,7 @@ def ledger_init(
     mu: Annotated[float | None, typer.Option(hidden=True)] = None,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")] = "default",
 ) -> None:
-    """Give a data set a budget, in a new ledger or an existing one.  With a delta, many more releases fit.
+    """Give a data set a budget.  With a delta, many more releases fit.
 
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
@@ -365,10 +344,8 @@ def ledger_init(
     ledger = sf.Ledger.create(file, dataset=dataset, privacy=privacy)
     typer.echo(ledger.describe())
     if ledger.left > LARGE_EPSILON:
-        warnings.warn(
-            f"releases that add up to an epsilon of {ledger.left} promise little together; 10 is a lot for one group of people",
-            stacklevel=1,
-        )
+        words = f"releases that add up to an epsilon of {ledger.left} promise little together"
+        warnings.warn(f"{words}; 10 is a lot for one group of people", stacklevel=1)
 
 
 @books.command("show", cls=Grouped)
@@ -383,7 +360,7 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
         show_json({name: {"budget": budget, "left": str(book.left(name))} for name, budget in budgets.items()})
     else:
         table = [
-            (name, str(budget), str(book.left(name)), book.purposes(name)) for name, budget in book.budgets.items()
+            (name, str(all_of), str(book.left(name)), book.purposes(name)) for name, all_of in book.budgets.items()
         ]
         plain = "\n".join(map(book.describe, book.budgets))
         show_table([("data set", "budget", "left", "spent on"), *table], plain)
@@ -391,7 +368,7 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
 @books.command("log", cls=Grouped)
 def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
-    """List every line.
+    """List every line: budgets, charges and releases.
 
     Example: sfumato ledger log study.ledger
     """
@@ -405,11 +382,9 @@ def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
 @books.command("verify", cls=Grouped)
 def ledger_verify(
     file: LedgerArgument,
-    head: Annotated[
-        str | None, typer.Option(help="A head hash noted earlier: all up to it must still be there.")
-    ] = None,
+    head: Annotated[str | None, typer.Option(help="A hash noted earlier: all up to it must still be there.")] = None,
 ) -> None:
-    """Check every line, and print the hash of the last one, to be noted elsewhere.
+    """Check every line, and print the hash of the last, to be noted elsewhere.
 
     Example: sfumato ledger verify study.ledger
     """
@@ -422,8 +397,8 @@ def ledger_verify(
 @taking("studio")
 def studio(
     request: Request,
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="The curator's records.")] = "",
-    port: Annotated[int, typer.Option(help="Port of the page on this machine (default: any that is free).")] = 0,
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Your records.")] = "",
+    port: Annotated[int, typer.Option(help="Port of the page on this machine (0: any that is free).")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open a page on this machine that does all of it.
@@ -464,20 +439,16 @@ def demo(
 
 @app.command(cls=Grouped)
 def reproduce(
-    what: Annotated[
-        str,
-        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or field, others' tables."),
-    ],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="sphere, spd, shapes, rates or all of these; or field.")],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the replicates at fewer sample sizes.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 0,
     data: Annotated[Path | None, typer.Option(help="Your own landmark file for 'shapes' (TPS, CSV, NPY, …).")] = None,
 ) -> None:
-    """Make the paper's figures again, or the tables of others.
+    """Make the paper's figures again, or the tables of others ('field').
 
-    An interrupted run resumes when the same command is given again. The paper's own outlines (ADNI) cannot be passed on;
-    who has access to ADNI can give their landmark file with --data.
+    Give the command again if it was interrupted: it goes on. Who has access to ADNI can give its outlines with --data.
 
     Example: sfumato reproduce all --quick --out reproduction
     """
@@ -504,9 +475,7 @@ def audit(
     n: Annotated[int | None, typer.Option(help="Number of records (default: 2, 5, 10 and 50 are tried).")] = None,
     draws: Annotated[int, typer.Option(help="Draws from each data set.")] = 1_000_000,
     releases: Annotated[bool, typer.Option("--releases", help="Attack true releases, lattice and all: slow.")] = False,
-    timing: Annotated[
-        bool, typer.Option("--timing", help="Attack the time of 2000 releases, not their values.")
-    ] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="Attack the times of 2000 releases instead.")] = False,
     broken: Annotated[bool, typer.Option("--broken", help="Audit mechanisms that are wrong on purpose.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for pictures and audit.json.")] = Path("audit-output"),
@@ -531,8 +500,7 @@ def audit(
     how = "draws"
     if timing or releases:
         how = "timing" if timing else "releases"
-    with at_work("auditing") as show:
-        rows = conduct(ball, request.epsilon, mechanism, n, draws, how, broken, seed, out, show)
+    rows = conduct(ball, request.epsilon, mechanism, n, draws, how, broken, seed, out)
     if as_json:
         show_json(rows, allow_nan=True)
     else:

@@ -1,7 +1,6 @@
 """What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or times."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
+from ..shown import at_work
 from .blackbox import Draw, admitted, audit, releases, timing_audit
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss
@@ -70,21 +70,11 @@ def save(verdict: Verdict, folder: Path) -> Path:
 
 
 def conduct(
-    ball: Ball,
-    epsilon: float,
-    name: str,
-    n: int | None,
-    draws: int,
-    how: str,
-    guilty: bool,
-    seed: int,
-    out: Path,
-    show: Callable[..., None] = lambda *_: None,
+    ball: Ball, epsilon: float, name: str, n: int | None, draws: int, how: str, guilty: bool, seed: int, out: Path
 ) -> list[dict[str, Any]]:
     """Return a row for each mechanism; write a picture of each and a JSON file into the folder ``out``.
 
-    ``how`` is "draws", "releases" or "timing"; ``guilty`` audits the broken variants instead of ours; ``show`` is told which
-    mechanism is at work, how many are done, and how many there are.
+    ``how`` is "draws", "releases" or "timing"; ``guilty`` audits the broken variants instead of ours.
     """
     if guilty and how != "draws":
         raise ValueError("broken mechanisms make no releases: audit them by draws, not by releases or times")
@@ -94,21 +84,23 @@ def conduct(
     else:
         suspects |= {f"{m.name} on {m.space}": m for m in mechanisms(ball, epsilon, name)}
     out.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
-    for label, suspect in suspects.items():
-        show(label, len(rows), len(suspects) if len(suspects) > 1 else None)
-        pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
-        exact = None
-        if how == "timing" and isinstance(suspect, Mechanism):
-            label = f"time of {label}"
-            tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
-            verdict = max(tried, key=lambda one: one.lower)
-        else:
-            bits = how == "releases"
-            drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
-            verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
-            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
-        rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
+    rows = list[dict[str, Any]]()
+    with at_work("auditing") as show:
+        for label, suspect in suspects.items():
+            show(label, len(rows), len(suspects) if len(suspects) > 1 else None)
+            pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
+            exact = None
+            if how == "timing" and isinstance(suspect, Mechanism):
+                label = f"time of {label}"
+                clocks = clock_pairs(ball, len(pairs[0]))
+                tried = (timing_audit(suspect, pair, seed=seed, name=label) for pair in clocks)
+                verdict = max(tried, key=lambda one: one.lower)
+            else:
+                bits = how == "releases"
+                drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
+                verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
+                exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
+            rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
     write_atomically(out / "audit.json", json.dumps(rows, indent=2) + "\n")
     return rows
 

@@ -87,16 +87,16 @@ def in_short(comparison: Comparison) -> list[str]:
     unit = first.guarantee.unit
     errors = sorted(release.stated(0.95) for release in each.values())
     far = f"{errors[0]:.3g}" if f"{errors[0]:.3g}" == f"{errors[-1]:.3g}" else f"{errors[0]:.3g} to {errors[-1]:.3g}"
-    every = comparison.differences
-    differ = [f"{one.first} and {one.second} ({one.p})" for one in every if one.differs]
+    pairs = comparison.differences
+    differ = [f"{one.first} and {one.second} ({one.p})" for one in pairs if one.differs]
     which = f": {', '.join(some(differ, 3))}" if differ else ""
-    found = f"{len(differ) or 'None'} of {len(every)} pairs differ at the level of 5%{which}."
+    found = f"{len(differ) or 'None'} of {len(pairs)} pairs differ at the level of 5%{which}."
     records = "clipped records" if first.gain is None else "records"
     sentences = [
         f"Released the means of {names if len(each) < 7 else f'{len(each)} groups'}; {powers(str(comparison.privacy))} "
         f"for all together protects {unit}.",
         f"Each is within {far} ({of_what(first, errors[-1])}) of the mean of its {records} in 95 of 100 releases.",
-        every[0].words if len(every) == 1 else found,
+        pairs[0].words if len(pairs) == 1 else found,
     ]
     return [printable(sentence) for sentence in sentences]
 
@@ -108,8 +108,8 @@ def html(comparison: Comparison) -> str:
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return a row for each pair of groups, after PAIRS."""
-    rows: list[tuple[str, ...]] = [PAIRS]
+    """Return a row for each pair of groups, as PAIRS says."""
+    rows: list[tuple[str, ...]] = []
     for difference in comparison.differences:
         one, two = (comparison.groups[name] for name in (difference.first, difference.second))
         space = one.space.known
@@ -149,7 +149,7 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     promised = f"All releases together are {comparison.privacy.words}. {terms}"
     return [
         ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
-        ("How the groups differ", [Grid(pairs(comparison)[1:], PAIRS), *said]),
+        ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),
         ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
         ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]

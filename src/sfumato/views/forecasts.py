@@ -1,18 +1,21 @@
 """A plan in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..laws.privacy import Privacy
 from ..mechanisms import Forecast
+from ..mechanisms.base import PERSON
+from ..mechanisms.plan import Plan
 from ..regions import Region
+from ..release import Guarantee
 from ..release.terms import Purpose
-from . import view_of
 from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
 from .plots import captioned, write_picture
-from .words import RELATED, UNCOUNTED, counted, of_what, powers, subject_of, within
+from .words import RELATED, in_short
 
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
@@ -21,36 +24,31 @@ SPENT_ON: dict[str, str] = {  # in words
     Purpose.RADIUS: "finding its radius",
     Purpose.SPREAD: "the spread of the records",
 }
+FOUND = {Purpose.CENTER, Purpose.RADIUS}
+AS_IF = "That is as if the records filled the whole of the prior; where they fill a part of it, the error is smaller."
 
 
-def plan_in_short(region: Region, n: int, privacy: Privacy, best: Forecast) -> list[str]:
-    """Return what would be released, and how far off it would be: a sentence each.  Of a plan that is refused, why."""
-    things = view_of(region).things(subject_of(region))
-    asked = f"Planned: the mean of {n} {things} with {powers(str(privacy))}."
-    if best.error_95 is None or best.noise_95 is None or best.to_beat is None:
-        return [asked]
-    known = UNCOUNTED
-    target = "the mean of the clipped records" if best.gain is None else "the mean of the records"
-    if best.gain is not None:
-        known = counted(best.noise_95, best.gain, best.to_beat, region.related_as).removesuffix(".")
-    elif region.is_ball:
-        known += f"; the public radius is {region.radius:.3g}"
-    sentence = f"{within(best.error_95, of_what(region, best.error_95), target)}: {known}."
-    useless = "It would be useless, and is refused: it says no more than what is public."
-    return [asked, sentence, *([useless] if best.useless else [])]
+def plan_in_short(plan: Plan) -> list[str]:
+    """Return what would be released, how far off it would be, and what the region that is yet to be found means for that."""
+    value = plan.space.present(plan.region.center)
+    made_up = replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, PERSON), True)
+    what, far, *_ = in_short(made_up)
+    useless = ["It would be useless, and is refused: it says no more than what is public."] if plan.useless else []
+    return [
+        f"Planned:{what.removeprefix('Released')}",
+        far,
+        *useless,
+        *([AS_IF] if FOUND & plan.spending.keys() else []),
+    ]
 
 
-def plan_table(rows: Sequence[Forecast], verbose: bool) -> list[tuple[str, ...]]:
-    """Return what each mechanism would do, after a header; what is known of none is left out."""
+def plan_table(rows: Sequence[Forecast]) -> list[tuple[str, ...]]:
+    """Return what each mechanism would do, after a header."""
     names = {"error_95": "95% error", "noise_95": "95% noise", "gain": "gain"}
-    if rows[0].gain is None:
-        names = {"error_95": "95% error"}
-    if verbose:
-        names |= {"noise_95": "95% noise", "median_error": "median error", "scale": "scale", "to_beat": "to beat"}
     table = [("mechanism", *names.values(), "")]
     for row in rows:
-        numbers = [getattr(row, name) for name in names]
-        table.append((row.mechanism, *("" if x is None else f"{x:.3g}" for x in numbers), _verdict(row, rows[0])))
+        numbers = ("" if (x := getattr(row, name)) is None else f"{x:.3g}" for name in names)
+        table.append((row.mechanism, *numbers, _verdict(row, rows[0])))
     return table
 
 
@@ -63,12 +61,10 @@ def _verdict(row: Forecast, best: Forecast) -> str:
     return "to the mean as it looks from the centre" if nearer else ""
 
 
-def plan_in_detail(region: Region, rows: Sequence[Forecast], others: Iterable[tuple[int, Forecast]]) -> list[str]:
-    """Return what the best plan rests on and spends, how it would be with ``others``, and why a mechanism cannot be used."""
+def plan_in_detail(region: Region, rows: Sequence[Forecast]) -> list[str]:
+    """Return what the best plan rests on, what it leaves out and spends, and why a mechanism cannot be used."""
     best = rows[0]
     lines = [f"{row.mechanism} cannot be used: {row.refusal}" for row in rows if row.refusal]
-    if best.refusal:
-        return lines
     if best.gain is not None and region.related_as:
         lines.append(f"All this is so if {RELATED[region.related_as]}.")
     if best.fallback_95 is not None:
@@ -77,24 +73,10 @@ def plan_in_detail(region: Region, rows: Sequence[Forecast], others: Iterable[tu
         counts = "the error counts what that leaves out" if best.gain is not None else "their part is not in the error"
         made = f"It is made in {best.directions} of {region.space.dim} directions"
         lines.append(f"{made}; nothing is learned about the others, and {counts}.")
-        known = [(n, row) for n, row in others if row.error_95 is not None]
-        said = [f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known]
-        lines += [f"With {'; with '.join(said)}."] if said else []
-    return lines + _spent(best)
-
-
-def _spent(best: Forecast) -> list[str]:
-    """Return what else ε is spent on, and what that means for the error."""
-    if not best.spending:
-        return []
-    shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
-    rest = 1 - sum(best.spending.values())
-    lines = [f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean."]
-    if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:
-        lines.append(
-            "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
-            "that is found is smaller, and the error nearly in proportion."
-        )
+    if best.spending:
+        shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
+        rest = 1 - sum(best.spending.values())
+        lines.append(f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean.")
     return lines
 
 
@@ -135,18 +117,9 @@ def needs_in_words(n: int, privacy: Privacy, needs: Mapping[str, float | None]) 
 
 def html(rows: Sequence[Forecast]) -> str:
     """Return the forecasts as a table, for notebooks."""
-
-    def shown(number: float | None) -> str:
-        return "" if number is None else f"{number:.3g}"
-
-    header = ("Mechanism", "Error at 95%", "Median error", "Noise at 95%", "Gain", "To beat", "Directions", "")
-    lines = []
-    for row in rows:
-        numbers = map(shown, (row.error_95, row.median_error, row.noise_95, row.gain, row.to_beat))
-        directions = "" if row.directions is None else str(row.directions)
-        lines.append((row.mechanism, *numbers, directions, row.refusal or _verdict(row, rows[0])))
-    words = Paragraph("To beat: how far the mean is known to lie from the public centre beforehand.")
-    return Grid(lines, header, numeric=True).html("") + words.html("")
+    header, *lines = plan_table(rows)
+    whys = [Paragraph(f"{row.mechanism} cannot be used: {row.refusal}").html("") for row in rows if row.refusal]
+    return "".join([Grid(lines, header, numeric=True).html(""), *whys])
 
 
 def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:

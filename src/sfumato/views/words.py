@@ -10,16 +10,13 @@ from scipy.special import ndtr
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import ZCDP, ApproxDP, PureDP
-from ..regions import Region
 from ..release import Guarantee, Release
 from ..release.population import no_region
-from ..release.record import SpaceOf
 from ..release.terms import After, Kind
 from . import view_of
 from .directions import in_degrees
 from .subject import Subject
 
-UNCOUNTED = "noise, without what clipping moved"
 LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
     "This program cannot prove the sensitivity, nor see whether it was chosen after a look at the data; it tried made-up "
@@ -63,22 +60,22 @@ def describe(release: Release) -> str:
 
 
 def in_short(release: Release) -> list[str]:
-    """Return what was released, how far off it is, and what is said of the population or of a look: two or three sentences.
+    """Return what was released, how far off it is, and what is said of the population: two or three short sentences.
 
     The screen prints them; the page and the report begin with them.
     """
-    return [_made(release), _off(release), *_beside(release)]
-
-
-def _made(release: Release) -> str:
-    """Return what was released of how many, and what protects whom."""
     g = release.guarantee
     name = "mean" if release.kind is Kind.MEAN else release.statistic
     things = "records" if release.scalar is not None else view_of(release).things(Subject.of(release))
     promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
     if not g.private:
         promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
-    return f"Released the {name} of {release.n} {things}; {promised}."
+    why = no_region(release)
+    look = {} if release.chart is None else release.chart.look or {}
+    more = [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
+    if release.spread is not None and not why:
+        more = [f"The population's {name} is within {release.region(0.95).size} of it (95% confidence)."]
+    return [f"Released the {name} of {release.n} {things}; {promised}.", _off(release), *more]
 
 
 def _off(release: Release) -> str:
@@ -86,55 +83,27 @@ def _off(release: Release) -> str:
     if release.predicted_error is None:
         return "Nothing public is known of its error."
     error = release.stated(0.95)
-    if release.whole is not None and release.whole.public is not None:
-        worth = counted(release.noise(0.95), release.gain or 0.0, release.whole.public, release.whole.relation)
-        return f"{within(error, of_what(release, error), 'the mean of the records')}: {worth}"
+    within = f"Within {error:.3g} ({of_what(release, error)}) of"
+    often = "in 95 of 100 releases"
+    whole = release.whole
+    if whole is not None and whole.gain is not None:
+        parts = f"noise {release.noise(0.95):.3g}, the rest clipping and what is left out"
+        public = f"the public {'mean' if whole.relation else 'centre'} ({whole.public:.3g})"
+        return f"{within} the mean of the records {often}: {parts}; {nearer(whole.gain)} than {public}."
     clipped = release.estimate
     wide = f"the {'radius found' if release.found_privately else 'public radius'} is {release.ball.radius:.3g}"
     if release.scalar is not None:
         clipped = "that of the clipped numbers"
         wide = f"the public limits are {release.scalar.low:.3g} and {release.scalar.high:.3g}"
-    return f"{within(error, of_what(release, error), clipped)}: {UNCOUNTED}; {wide}."
+    return f"{within} {clipped} {often}: noise, without what clipping moved; {wide}."
 
 
-def _beside(release: Release) -> list[str]:
-    """Return where the mean of the population lies, if that was asked for; or that a look found public specimens unfit."""
-    why = no_region(release)
-    if release.spread is not None and not why:
-        own = "mean" if release.kind is Kind.MEAN else "value"
-        return [f"The population's {own} is within {release.region(0.95).size} of it (95% confidence)."]
-    look = {} if release.chart is None else release.chart.look or {}
-    return [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
-
-
-def within(error: float, measured: str, target: str) -> str:
-    """Return the beginning of a sentence on an error that holds in 95 of 100 releases."""
-    return f"Within {error:.3g} ({measured}) of {target} in 95 of 100 releases"
-
-
-def counted(noise: float, gain: float, public: float, relation: str) -> str:
-    """Return the parts of a whole error, and what it is worth beside what is public; a relation is that of public specimens.
-
-    >>> counted(0.0326, 1.94, 0.0646, "same")
-    'noise 0.0326, the rest clipping and what is left out; 1.9 times nearer than the public mean (0.0646).'
-    """
-    known = f"the public {'mean' if relation else 'centre'} ({public:.3g})"
-    return f"noise {noise:.3g}, the rest clipping and what is left out; {nearer(gain)} than {known}."
-
-
-def of_what(done: Release | Region, error: float) -> str:
+def of_what(release: Release, error: float) -> str:
     """Return what an error is measured in, or what it means, in a few words."""
-    if isinstance(done, Release) and done.scalar is not None:
+    view = view_of(release)
+    if release.scalar is not None:
         return "in the unit of the number"
-    view = view_of(done)
-    return view.measured or view.meaning(subject_of(done), error) or done.space.metric
-
-
-def subject_of(done: Release | Region) -> Subject:
-    """Return what a picture would show of a release, or of a region before any."""
-    if isinstance(done, Release):
-        return Subject.of(done)
-    return Subject(SpaceOf.of(done.space), done.space.present(done.center), done.radius)
+    return view.measured or view.meaning(Subject.of(release), error) or release.space.metric
 
 
 def notes(release: Release) -> list[Fact]:
