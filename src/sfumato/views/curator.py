@@ -68,10 +68,8 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
         words += f"; {bad} could not be read as points and became the centre"
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
-    return (
-        f"{MARK.upper()}: {words}. The release says little of them: are centre and records in the same units (volts, "
-        "microvolts), and of the same kind? Choose the region anew, from public knowledge."
-    )
+    fit = "are centre and records in the same units (volts, microvolts), and of the same kind?"
+    return f"{MARK.upper()}: {words}. The release says little of them: {fit} Choose the region anew, from public knowledge."
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:

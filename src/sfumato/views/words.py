@@ -186,29 +186,21 @@ def _accuracy(release: Release) -> Fact:
     error = release.predicted_error
     if error is None:
         return Fact("Accuracy", "nothing public is known of it.")
-    noise = (
-        f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
-        f"({error.distance})."
-    )
-    if release.gain is None:
-        far = release.stated(error.probability)
-        curved = f" In the space that is at most {far:.4g}." if far > 1.0001 * error.radius else ""
-        return Fact("Accuracy", f"{noise}{curved} How far clipping moved that is not known to the public.")
-    return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
+    within = f"lies within {error.radius:.4g} of {release.estimate} ({error.distance})."
+    noise = f"with probability {error.probability:g} the released value {within}"
+    if release.gain is not None:
+        return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
+    far = release.stated(error.probability)
+    curved = f" In the space that is at most {far:.4g}." if far > 1.0001 * error.radius else ""
+    return Fact("Accuracy", f"{noise}{curved} How far clipping moved that is not known to the public.")
 
 
 def whole(release: Release) -> str:
-    """Return the whole error in a sentence, with what it rests on; and what the value is worth beside the public centre."""
-    stated = release.whole
-    if stated is None or stated.gain is None:
+    """Return the whole error as :func:`in_short` says it, with what it rests on; empty where clipping is not counted."""
+    if release.whole is None or release.gain is None:
         return ""
-    rests = RELATED.get(stated.relation, "records differ from the public centre as smoothness has it")
-    worth = f"{nearer(stated.gain)} than the public centre"
-    return (
-        f"with probability 0.95 the released value lies within {release.error(0.95):.4g} of the mean of the records, if "
-        f"{rests}: that counts the noise, and by a model of what is public clipping, what is left out and curvature. On "
-        f"average it is {worth} alone, which is expected to be {stated.public:.3g} from that mean."
-    )
+    rests = RELATED.get(release.whole.relation, "records differ from the public centre as smoothness has it")
+    return f"{_off(release)} That is so if {rests}; what clipping, curvature and the rest cost is by a model of what is public."
 
 
 def nearer(gain: float) -> str:
