@@ -98,6 +98,7 @@ def compare(request: Request, verbose: VerboseOption = False, as_json: JsonOptio
 
 def make(request: Request, verbose: bool, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
+    from ..release.population import no_region
     from ..views.compared import PAIRS, pairs
     from ..views.outputs import Outputs
     from ..views.words import value_in_words
@@ -126,17 +127,19 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
                 show_table([PAIRS, *pairs(done)])
             elif verbose and isinstance(done, sf.Release):
                 typer.echo(f"{value_in_words(done)}\n")
+            elif request.inference and isinstance(done, sf.Release) and no_region(done):
+                typer.echo("No region is given for the population's mean: --verbose says why.")
             typer.echo(bold(f"Written: {', '.join(map(str, work.outputs.values()))}"))
         typer.echo(bold(work.clipping(done)), err=True)
 
 
 def tell_source(work: Workflow, verbose: bool) -> None:
-    """Say on the curator's screen what became the points, where landmarks do not say it, and what looks odd in them."""
+    """Say on the curator's screen what became the points, where the file is not clear, and what looks odd in them."""
     from ..files.missing import remarks
     from ..views.curator import MARK, some
 
     odd = [] if work.parts else some(remarks(work.data, work.space, said=bool(work.request.missing)))
-    source = [f"the points are {work.data.source}."] if verbose or work.data.kind != "landmarks" else []
+    source = [f"the points are {work.data.source}."] if verbose or not work.data.sure else []
     for line in (*source, *odd):
         typer.echo(bold(printable(f"{MARK}: {line}")), err=True)
 

@@ -70,11 +70,11 @@ def in_short(release: Release) -> list[str]:
     promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
     if not g.private:
         promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
-    why = no_region(release)
-    look = {} if release.chart is None else release.chart.look or {}
-    more = [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
-    if release.spread is not None and not why:
-        more = [f"The population's {name} is within {release.region(0.95).size} of it (95% confidence)."]
+    more = []
+    if release.chart is not None and (release.chart.look or {}).get("fell_back"):
+        more = ["A look says that the public specimens may not fit the records."]
+    elif release.spread is not None and not no_region(release):
+        more = [f"The population's {name}: within {release.region(0.95).size} (95% confidence)."]
     return [f"Released the {name} of {release.n} {things}; {promised}.", _off(release), *more]
 
 
@@ -87,7 +87,7 @@ def _off(release: Release) -> str:
     often = "in 95 of 100 releases"
     whole = release.whole
     if whole is not None and whole.gain is not None:
-        parts = f"noise {release.noise(0.95):.3g}, the rest clipping and what is left out"
+        parts = f"noise {release.noise(0.95):.3g}, the rest clipped or left out"
         public = f"the public {'mean' if whole.relation else 'centre'} ({whole.public:.3g})"
         return f"{within} the mean of the records {often}: {parts}; {nearer(whole.gain)} than {public}."
     clipped = release.estimate
