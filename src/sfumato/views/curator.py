@@ -18,7 +18,7 @@ from ..release import Release
 from ..spaces.base import Space
 
 NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
-MARK = "For the curator only, not part of the release"
+MARK = "Curator only"
 CLOSER = 0.6  # of its distance from the centre, within which another reading of a specimen is taken for the right one
 MOST_TURNS = 2000  # specimens, the farthest, in which other orders are looked for
 MOST_SWAPS = 60  # the same for swaps
@@ -62,18 +62,12 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
     outside = int(clipped.sum())
     records = f"the first {n} records" if first else f"{n} records"
     words = f"{outside or 'none'} of {records} lay outside the {region.called}"
-    if outside:
-        words += f" and {'was' if outside == 1 else 'were'} moved to its edge"
+    words += " (moved to its edge)" if outside else ""
     if bad:
         words += f"; {bad} could not be read as points and became the centre"
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
-    return (
-        f"{MARK.upper()}: {words}. What was released is the mean of points on that edge, and says little of the records as "
-        "they are. The centre and the radius do not fit them: are they in the same units (volts, microvolts), and is the "
-        "centre of the same kind? Choose both anew from public knowledge, not from these records; another release costs its "
-        "epsilon again."
-    )
+    return f"{MARK.upper()}: {words}. The release says little of them. Are centre and records of one kind, in the same units?"
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
