@@ -22,10 +22,11 @@ class Curves(View):
     exact_up_to = np.inf
 
     def shown(self, s: Subject) -> str:
-        if s.noise is not None:
-            often = f"with probability {s.p:g}, taken by itself"
-            return f"across the curve, each point of that mean lies within the soft band {often}"
-        return "" if s.error is None else "the error is one number for the whole curve, so no band is drawn"
+        if s.noise is None:
+            return "The error is one number for the whole curve, so no band is drawn."
+        return (
+            f"Across the curve, each point of that mean lies within the band with probability {s.p:g}, taken by itself."
+        )
 
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)

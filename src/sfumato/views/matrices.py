@@ -59,8 +59,8 @@ class Matrices(View):
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
             return super().caption(s)
-        colours = "in the same colours: orange above zero, blue below"
-        return f"What was public before, and what was released, {colours}; and their difference, in colours of its own."
+        colours = "in the same colours, orange above zero and blue below; and their difference, in colours of its own."
+        return f"What was public before, and what was released, {colours} {self.shown(s)}".strip()
 
     def scene(self, s: Subject) -> Scene:
         if self.banded and _are_ellipses(s.about):

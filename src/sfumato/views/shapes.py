@@ -159,19 +159,15 @@ class Solids(View):
     def meaning(self, s: Subject, error: float) -> str:
         return f"{error / np.sqrt(len(s.about)):.3g} a landmark if all share it, in {self.unit}"
 
-    def caption(self, s: Subject) -> str:
-        form = Landmarks(s, self.turned)
-        times = f" Differences are drawn {form.times} times as large." if form.times > 1 else ""
-        grid = (
-            f" A square grid on the {s.public} is bent by all that was released, noise included." if form.bends else ""
-        )
-        bare = s.links is None and not form.outline
-        pale = " The pale area is the hull of the landmarks, no part of what they are on." if bare else ""
-        return super().caption(s) + times + grid + pale
-
     def shown(self, s: Subject) -> str:
-        own = f"each landmark of that mean lies in the soft region about its own with probability {s.p:g}, taken by itself"
-        return "" if s.noise is None else own
+        form = Landmarks(s, self.turned)
+        said = {
+            f"Differences are drawn {form.times} times as large.": form.times > 1,
+            f"Each landmark of that mean lies in the soft area about its own with probability {s.p:g}, by itself.": s.noise,
+            f"A square grid on the {s.public} is bent by all that was released, noise included.": form.bends,
+            "The pale area is the hull of the landmarks, no part of what they are on.": not (s.links or form.outline),
+        }
+        return " ".join(words for words, true in said.items() if true)
 
     def seen(self, s: Subject) -> str:
         form = Landmarks(s, self.turned)
