@@ -180,7 +180,7 @@ def draw_head(release: Release, plates: Array) -> Figure:
     size = (5.0, 5.0 * float((high - low)[1] / (high - low)[0]))
     titles = ("What was public", f"What is released (differences drawn {TIMES} times as large)")
     panels = [Panel(some, low, high, title, size) for some, title in zip((known, marks), titles, strict=True)]
-    figure = draw(Scene([panels], columns=4))
+    figure = draw(Scene([panels]))
     for axes, half in zip(figure.axes, (public, value), strict=True):
         for line in lines[:2]:  # the head and its middle as bodies, so that one sees an animal
             axes.fill(*_whole(half)[line].T, color=BODY, lw=0, zorder=0)

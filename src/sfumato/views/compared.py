@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from . import view_of
 from .curator import some
 from .figures import draw
 from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
-from .plots import captioned, render, write_picture
+from .plots import render, write_picture
+from .scene import Scene
 from .subject import Links, Subject
 from .words import of_what, powers, region, telling
 
@@ -22,12 +24,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAIRS = ("Groups", "Distance of the released means", "p", "At the level of 5%")
-TAKEN_AS = "The test takes the records as independent draws from two populations, and says whether their means differ."
 LIMITS = [
     ("The groups themselves.", "Who is in which group, and how many are, is public, and not protected."),
     ("The means of the records as they were.", "Records outside the public region were moved to its edge first."),
-    ("A cause.", TAKEN_AS),
+    (
+        "A cause.",
+        "The test takes the records as independent draws from two populations, and says whether their means differ.",
+    ),
 ]
+
+
+def scene(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Scene:
+    """Return the first two groups, as the view of their space draws two releases."""
+    first, *_ = comparison.groups.values()
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    both = islice(comparison.groups.items(), 2)
+    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
+    return view.pair(subjects, comparison.difference().chart_radius)
 
 
 def plot(
@@ -37,19 +52,9 @@ def plot(
     links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """Return the first two groups, as the view of their space draws two releases, and what their difference says; write the
-    picture, whole or not at all, if a file that ends in .png or .svg is named."""
-    (one, first), (two, second), *more = comparison.groups.items()
-    difference = comparison.difference()
-    view = view_of(first)
-    if channels:
-        view.check_names(channels, first.value.shape)
-    both = ((one, first), (two, second))
-    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
-    drawn = draw(view.pair(subjects, difference.chart_radius))
-    others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
-    promised = f"{powers(str(comparison.privacy))} for all groups together; n = {first.n} and {second.n}"
-    captioned(drawn, [difference.words, promised, *others])
+    """Return the picture of the first two groups; write it, whole or not at all, if a file that ends in .png or .svg is
+    named."""
+    drawn = draw(scene(comparison, links, channels))
     if path is not None:
         write_picture(drawn, path, comparison_in_words(comparison))
     return drawn
@@ -131,23 +136,21 @@ def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str]
 
 
 def _sections(comparison: Comparison, words: str) -> list[Section]:
-    first = next(iter(comparison.groups.values()))
+    first, *others = comparison.groups.values()
     g = first.guarantee
-    glance = [
-        ("Privacy", f"{powers(str(comparison.privacy))} for all groups together, for replacing {g.unit}"),
-        ("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items())),
-    ]
     groups = []
     for name, release in comparison.groups.items():
         size = "none" if no_region(release) else release.region(0.95).size
         groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
     each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
-    said = map(Paragraph, comparison.describe().split("\n"))
-    terms = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
-    promised = f"All releases together are {comparison.privacy.words}. {terms}"
+    promised = (
+        f"All releases together are {comparison.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}."
+    )
+    some = f"two of {len(others) + 1}" if others[1:] else "both"
+    drawn = Picture(f"The released means of {some} groups, over or beside each other.", words)
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
-        ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),
-        ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
+        ("", [drawn, Paragraph(" ".join(in_short(comparison))), Grid(pairs(comparison), PAIRS), each]),
+        ("How the groups differ", [*map(Paragraph, comparison.describe().split("\n"))]),
+        ("What was done first", [Paragraph(f"Every record was first clipped to {region(first)}.")]),
         ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]

@@ -1,6 +1,7 @@
 """Curves and outlines over the public reference, with a band as wide as the noise moves them across themselves."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from ..landmarks.outlines import crosses_itself
 from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
 from .base import View
+from .bending import larger, magnified
 from .scene import Dots, Line, Mark, Panel, Role, Scene, Soft, around, broken, closed
 from .subject import Noise, Subject
 
@@ -17,39 +19,40 @@ class Curves(View):
     entry = "Point"
     columns = "xy"
     origin = "a straight line, or a regular polygon"
-    exact_up_to = np.inf
 
     def shown(self, s: Subject) -> str:
-        if s.noise is not None:
-            often = f"with probability {s.p:g}, taken by itself"
-            return f"across the curve, each point of that mean lies within the soft band {often}"
-        return "" if s.error is None else "the error is one number for the whole curve, so no band is drawn"
+        if s.noise is None:
+            return "The error is one number for the whole curve, so no band is drawn."
+        return (
+            f"Across the curve, each point of that mean lies within the band with probability {s.p:g}, taken by itself."
+        )
 
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)
         ring = s.space.closed
-        curve = s.about
         reference = s.space.present(s.base)
         marks: list[Mark] = []
-        widest = 0.0
+        widths = np.zeros(len(reference)) if s.noise is None else across(s.noise, s.about, ring)
+        times = magnified(reference, s.about, float(widths.max()))
+        every = (s.about, *(() if s.others is None else s.others))
+        curve, *others = (reference + times * (x - reference) for x in every)
         if s.noise is not None:
-            widths = across(s.noise, curve, ring)
-            widest = float(widths.max())
-            marks += band(curve, widths, ring, f"{s.error_label}, across the curve")
-        others = [] if s.others is None else list(s.others)
+            marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{larger(times)}")
+        s = replace(s, name=f"{s.name}{larger(times, 'differences')}")
         marks += overlaid(s, reference, curve, others, ring)
-        margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
+        margin = times * float(widths.max()) + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
-        tall = float(np.clip(9 * (high - low)[1] / (high - low)[0], 2.0, 8.0))
-        return Scene([[Panel(marks, low, high, size=(9.0, tall))]], columns=3)
+        tall = float(np.clip(7.2 * np.divide(*(high - low)[::-1]), 2.0, 6.0))
+        return Scene([[Panel(marks, low, high, size=(7.2, tall))]])
 
 
 def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool) -> list[Mark]:
     """Return the public curve, the released one where there is one, and others, as lines."""
-    marks: list[Mark] = [Line(closed(x) if ring else x, s.role, variant=i) for i, x in enumerate(others)]
-    marks.append(Line(closed(reference) if ring else reference, Role.CENTRE, "public reference"))
+    end = closed if ring else np.asarray
+    marks: list[Mark] = [Line(end(x), s.role, s.others_label, variant=i) for i, x in enumerate(others)]
+    marks.append(Line(end(reference), Role.CENTRE, s.public))
     if s.value is not None:
-        marks += [Line(closed(curve) if ring else curve, Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
+        marks += [Line(end(curve), Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
     return marks
 
 
@@ -64,6 +67,15 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
     size = np.linalg.norm(np.ptp(landmarks, axis=0))
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
+
+
+def hull(landmarks: Array) -> list[Mark]:
+    """Return the hull of landmarks in the plane, washed pale; nothing where they lie on a line."""
+    from scipy.spatial import ConvexHull
+
+    if len(landmarks) < 3 or np.linalg.svd(landmarks - landmarks.mean(axis=0))[1][1] < 1e-6 * np.ptp(landmarks):
+        return []
+    return [Line(closed(landmarks[ConvexHull(landmarks).vertices]), Role.FRAME, fill=True)]
 
 
 def across(noise: Noise, curve: Array, ring: bool) -> Array:

@@ -1,6 +1,6 @@
 """Directions, and axes, which have no sense: on a circle, on a globe, or by their coordinates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +8,13 @@ import numpy as np
 from ..numerics.arrays import Array
 from .base import View
 from .globe import Globe, cap, globes
-from .layouts import intervals
-from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
+from .layouts import intervals, near
+from .scene import CIRCLE, GROUPS, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
 from .subject import Noise, Subject
 
 CLOSE = 0.25  # radians: an error that is smaller is shown a second time, larger
 FAR = 0.5  # the same for two directions
+QUARTERS = ("0°", "90° = π/2", "180° = π", "270° = 3π/2")  # of a circle, in degrees and radians
 
 
 class Directions(View):
@@ -21,7 +22,6 @@ class Directions(View):
     not_a_point = "the released vector has length {length:.3g}: it is not a point of the sphere"
     origin = "an arbitrary pole"
     entry = "Coordinate"
-    exact_up_to = np.inf
     undirected = False
 
     def meaning(self, s: Subject, error: float) -> str:
@@ -75,7 +75,7 @@ class Directions(View):
             caps = s.on_manifold and length(s.about) > 0
             bars = _cap_range(s.about, cap_angle(s, s.error)) if caps else (s.about - s.error, s.about + s.error)
         reach = _cap_range(s.centre, s.radius / length(s.centre))
-        return Scene([[intervals(s, "coordinate", "value", reach, bars)]])
+        return Scene([intervals(s, "coordinate", "value", reach, bars)])
 
     def _circle(self, s: Subject) -> Scene:
         """Return the unit circle with both directions; of axes, with both ends of each."""
@@ -83,8 +83,9 @@ class Directions(View):
         angle = None if s.error is None else cap_angle(s, s.error)
         others = np.empty(0) if s.others is None else np.arctan2(s.others[:, 1], s.others[:, 0])
         reach = min(s.radius / length(s.centre), np.pi)
-        ends = (0.0, np.pi) if self.undirected else (0.0,)
-        return Scene([[circle(s, at, centre, reach, angle, _angle_label(s), others, ends)]])
+        dial = circle(s, at, centre, reach, angle, others, self.undirected)
+        s = replace(s, centre=self._facing(s, s.centre))
+        return Scene([[dial, turned(s, lambda v: np.arctan2(v[1:], v[:1]), angle)]])
 
     def _globes(self, s: Subject) -> Scene:
         """Return a globe from above the direction; and closer, where what the error leaves open is small."""
@@ -95,7 +96,9 @@ class Directions(View):
         if s.others is not None:
             angles.append(_widest(s.about, s.others))
         angle = max(angles, default=np.pi)
-        return globes(s.about, angle, CLOSE, 1.6, lambda globe: self._globe(s, globe), columns=3)
+        if angle < CLOSE:
+            angle = near(angle, _widest(s.about, self._facing(s, s.centre)[None]))
+        return globes(s.about, angle, FAR, 1.6, lambda globe: self._globe(s, globe))
 
     def _globe(self, s: Subject, globe: Globe) -> list[Mark]:
         where = length(s.about)
@@ -105,14 +108,14 @@ class Directions(View):
         if s.error is not None:
             shape = self._edge(s, s.noise)
             edge = np.sin(min(cap_angle(s, s.error), np.pi / 2)) * CIRCLE
-            label = _angle_label(s)
+            label = angle_label(s, cap_angle(s, s.error))
             if shape is not None:
-                edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
+                edge = shape @ globe.frame[:2].T / where
                 label = s.error_label
             marks += blur([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
-        for other in () if s.others is None else self._facing(s, s.others) / where:
-            marks += [globe.dot(other, s.role)] if globe.frame[2] @ other > 0 else []
+        shown = np.empty((0, 3)) if s.others is None else self._facing(s, s.others) / where
+        marks += [globe.dot(other, s.role, s.others_label) for other in shown[shown @ globe.frame[2] > 0]]
         if s.value is not None:
             marks.append(Dots(np.zeros((1, 2)), Role.VALUE, s.name))
         return marks
@@ -126,7 +129,7 @@ class Directions(View):
         if s.chart is not None and s.given_by_axes:
             edge = scale * self._facing(s, s.chart.point(CIRCLE[:, : len(s.chart.axes)]))
             name = "edge of the public ellipse"
-        return [*globe.line(edge, Role.REACH, name), globe.dot(centre, Role.CENTRE, "public centre")]
+        return [*globe.line(edge, Role.REACH, name), globe.dot(centre, Role.CENTRE, s.public)]
 
 
 class Undirected(Directions):
@@ -136,8 +139,7 @@ class Undirected(Directions):
     undirected = True
 
     def shown(self, s: Subject) -> str:
-        one = "An axis has no sense: the end that is nearer to the released one is shown"
-        return one if s.about.size == 3 else ""
+        return "Axes have no sense: the end nearer to the released one is shown." if s.about.size == 3 else ""
 
 
 def cap_angle(s: Subject, error: float) -> float:
@@ -156,45 +158,39 @@ def cap_angle(s: Subject, error: float) -> float:
     return float(np.arcsin(error / size)) if error < size else float(np.pi)
 
 
-def _seen(edge: Array, reach: float) -> Array:
-    """Return an edge, a little wider if it is a line, forth and back: so that it is seen."""
-    x, y = edge[0]
-    if np.linalg.matrix_rank(edge, 1e-6) > 1:
-        return edge
-    across = np.array([-y, x]) / max(float(np.hypot(x, y)), 1e-300)
-    return edge + 0.008 * reach * CIRCLE[:, 1:] * across
-
-
-def circle(
-    s: Subject,
-    at: float,
-    centre: float,
-    reach: float,
-    error: float | None,
-    label: str,
-    others: Array,
-    ends: Sequence[float] = (0.0,),
-) -> Panel:
+def circle(s: Subject, at: float, centre: float, reach: float, error: float | None, others: Array, axis: bool) -> Panel:
     """Return an angle on a circle with what the error leaves open and how far records could lie; at each end of an axis."""
     marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
-    for degrees in range(0, 360, 45):
-        tip = _arc(np.radians(degrees), 0.0)[0]
-        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(1.15 * tip, f"{degrees}°")]
-    names = [s.region_name, "public centre", s.name, label]
-    for end in ends:
+    for quarter, words in enumerate(QUARTERS):
+        tip = _arc(quarter * np.pi / 2, 0.0)[0]
+        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(tip * [1.32, 1.12], words)]
+    for end in (0.0, np.pi) if axis else (0.0,):
         tip = _arc(at + end, 0.0)[:1]
-        marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, names[0]))
+        marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, s.region_name))
         if error is not None:
             arc = _arc(at + end, error)
             core = np.repeat([[1.06], [0.94]], len(TURN), axis=0) * tip
-            marks.append(Soft([np.concatenate([1.06 * arc, 0.94 * arc[::-1]])], [core], names[3]))
-        marks.append(Dots(0.9 * _arc(centre + end, 0.0)[:1], Role.CENTRE, names[1]))
-        marks += [Dots(_arc(float(other) + end, 0.0)[:1], s.role, size=4.0) for other in others]
+            marks.append(Soft([np.concatenate([1.06 * arc, 0.94 * arc[::-1]])], [core], angle_label(s, error)))
+        marks.append(Dots(0.9 * _arc(centre + end, 0.0)[:1], Role.CENTRE, s.public))
+        marks += [Dots(_arc(float(other) + end, 0.0)[:1], s.role, s.others_label, size=4.0) for other in others]
         if s.value is not None:
             marks.append(Line(np.concatenate([0 * tip, tip]), Role.VALUE))
-            marks.append(Dots(tip, Role.VALUE, names[2], size=6.0 if error is None else marker(160 * error)))
-        names = [""] * 4  # once in the legend
-    return Panel(marks, np.full(2, -1.25), np.full(2, 1.25))
+            marks.append(Dots(tip, Role.VALUE, s.name, size=6.0 if error is None else marker(160 * error)))
+    edge = np.array([1.7, 1.3])
+    return Panel(marks, -edge, edge, size=(3.6, 3.0))
+
+
+def turned(s: Subject, read: Callable[[Array], Array], error: float | None) -> Panel:
+    """Return angles as they are ``read`` of points, in degrees from those of the public centre, with what the error leaves."""
+    centre = read(s.centre)
+
+    def away(point: Array) -> Array:
+        return np.asarray(np.degrees(np.angle(np.exp(1j * (read(point) - centre)))))
+
+    bars = None if error is None else (away(s.about) - np.degrees(error), away(s.about) + np.degrees(error))
+    label = angle_label(s, error or 0.0)
+    (panel,) = intervals(s, "angle", f"degrees from the {s.public}", None, bars, read=away, label=label)
+    return replace(panel, size=(min(3.0, 1.6 + 0.3 * centre.size), 3.0))
 
 
 def _arc(at: float, half: float) -> Array:
@@ -211,7 +207,7 @@ def _pair(globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Arr
     ends = [unit(s.about) for s in subjects.values()]
     way = (1 - part) * ends[0] + part * ends[1]
     marks += globe.line(way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300), Role.TIE)
-    for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
+    for role, (name, s) in zip(GROUPS, subjects.items(), strict=True):
         edge = edges[name]
         if edge is not None:
             marks += globe.line(edge / length(s.about), role, f"{s.p:.0%} region, population of {name}")
@@ -232,8 +228,8 @@ def _widest(direction: Array, edge: Array) -> float:
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)).max())
 
 
-def _angle_label(s: Subject) -> str:
-    angle = 0.0 if s.error is None else cap_angle(s, s.error)
+def angle_label(s: Subject, angle: float) -> str:
+    """Return what an error is called that is this angle."""
     return f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
 
 

@@ -15,10 +15,10 @@ from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .figures import balanced, draw
+from .figures import draw
 from .page import escape, notebook
 from .subject import Links, Subject
-from .words import facts, frozen, nearer, powers
+from .words import facts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 def plot_release(
     release: Release,
-    path: str | Path,
+    path: str | os.PathLike[str] | None = None,
+    *,
     title: str = "",
     p: float = 0.95,
-    outline: Links | None = None,
+    links: Links | None = None,
     channels: Sequence[str] = (),
-) -> None:
-    """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
+) -> Figure:
+    """Return the picture of a release with its error, as a Matplotlib figure.
 
     A value that is not a point of its space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says
     so.  The file also says in words what it shows, for those who do not see it.
@@ -41,13 +42,13 @@ def plot_release(
     ----------
     release : Release
         The release.
-    path : path
-        The file to write, which ends in .png or .svg; a ValueError is raised for others.
+    path : path, optional
+        A file to write, whole or not at all, which ends in .png or .svg; a ValueError is raised for others.
     title : str, optional
         A title above the picture.
     p : float
         The probability with which the statistic lies within the error that is drawn.
-    outline : sequence of int or of pairs, optional
+    links : sequence of int or of pairs, optional
         Of shapes: the landmarks (from 0) to join by a closed line, or pairs of landmarks to join by lines.  Without it, a
         reference that looks like a closed outline (20 landmarks or more along a curve) is drawn as one.
     channels : sequence of str, optional
@@ -68,11 +69,21 @@ def plot_release(
     >>> ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> release = sf.private_mean(np.tile([0.0, 0.0, 1.0], (100, 1)), ball, epsilon=1.0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_release(release, Path(folder) / "mean.svg")
+    ...     drawn = plot_release(release, Path(folder) / "mean.svg")
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    plot(release, path, title=title, p=p, links=outline, channels=channels)
+    view = view_of(release)
+    if channels:
+        view.check_names(channels, release.value.shape)
+    s = Subject.of(release, p, links, channels)
+    warned = [] if release.on_manifold else [view.off_manifold(s)]
+    if not release.guarantee.private:
+        warned.append(release.guarantee.condition or "made for study: not a private release")
+    drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
+    if path is not None:
+        write_picture(drawn, path, in_words(release, p, channels))
+    return drawn
 
 
 def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> None:
@@ -96,57 +107,12 @@ def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) ->
     return " ".join(filter(None, [what, view.seen(s)]))
 
 
-def plot(
-    release: Release,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    title: str = "",
-    p: float = 0.95,
-    links: Links | None = None,
-    channels: Sequence[str] = (),
-) -> Figure:
-    """Return the picture of a release with its error, as :func:`plot_release` says, and write it if a file is named."""
-    g = release.guarantee
-    view = view_of(release)
-    if channels:
-        view.check_names(channels, release.value.shape)
-    s = Subject.of(release, p, links, channels)
-    known = "nothing public is known of its error"
-    if s.error is not None and release.predicted_error is not None:
-        distance = release.predicted_error.distance
-        known = f"with probability {p:g} {release.estimate} lies within {s.error:.3g} ({distance})"
-    if release.gain is not None:
-        known = (
-            f"with probability {p:g} the mean of the records lies within {s.error:.3g} (noise alone {release.noise(p):.3g}), "
-            f"{nearer(release.gain)} than the public centre"
-        )
-    sentences = [f"{powers(str(g.privacy))}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
-    sentences += list(filter(None, [view.shown(s), frozen(release)]))
-    sentences += [] if release.on_manifold else [view.off_manifold(s)]
-    sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
-    drawn = captioned(draw(view.scene(s)), sentences, title)
-    if path is not None:
-        write_picture(drawn, path, in_words(release, p, channels))
-    return drawn
-
-
 def html(release: Release) -> str:
     """Return the picture and the words, as a notebook shows them."""
     words = in_words(release)
-    return notebook(render(plot(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)])
-
-
-def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
-    """Return a figure with sentences below it, each in lines of its own, and a title above."""
-    columns = int(12.8 * drawn.get_figwidth())
-    lines = [line for s in sentences for line in balanced(s, columns)]
-    drawn.supxlabel("\n".join(lines), fontsize=10)
-    drawn.set_figheight(drawn.get_figheight() + 0.18 * max(0, len(lines) - 2))
-    if drawn.legends:  # which a title of the figure would cover
-        drawn.legends[0].set_title(title)
-    elif title:
-        drawn.suptitle(title, fontsize=12)
-    return drawn
+    return notebook(
+        render(plot_release(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)]
+    )
 
 
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
@@ -154,7 +120,7 @@ def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
     of a PNG."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
-    drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
+    drawn.savefig(buffer, format=form, dpi=220, metadata=metadata)
     if form != "svg" or not words:
         return buffer.getvalue()
     start, tag, rest = buffer.getvalue().decode().partition("<svg ")
@@ -171,9 +137,7 @@ def read_links(text: str, k: int) -> Links:
     """
     if text == "outline":
         return list(range(k))
-    file = Path(text)
-    parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
-    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
+    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in _typed(text)]
     pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in matches if pair]
     if len(pairs) < len(matches) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
         words = f"write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
@@ -195,5 +159,11 @@ def read_names(text: str) -> list[str]:
         if names is None:
             raise FileError(f"{text}: the file holds neither channels nor ch_names; type the names instead")
         return [str(name) for name in np.ravel(names)]
+    return _typed(text)
+
+
+def _typed(text: str) -> list[str]:
+    """Return what is typed with commas between, or stands in a file of one a line."""
+    file = Path(text)
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
     return [part.strip() for part in parts if part.strip()]

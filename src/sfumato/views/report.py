@@ -3,10 +3,8 @@
 Everything on the page comes from the release; no data enter here.
 """
 
-import csv
 import os
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +17,16 @@ from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
-from .plots import in_words, plot, render
+from .plots import in_words, plot_release, render
 from .subject import Links, Subject
-from .words import first, nearer, notes, powers, promise, rounding, running_time, stated_epsilon, what, whole
+from .words import first, guesses, in_short, notes, powers, promise, rounding, running_time, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
+READ = "The record of the release, a JSON file, is read by sfumato.Release.load; the documentation explains its keys."
 EXACT = ".10g"  # digits enough to repeat a calculation with
-WITH_KNOWN_LAW = ("laplace", "staircase")  # mechanisms whose errors are quantiles where the view of the space says so
+PROVEN = (
+    "These are quantiles of this noise, or proven bounds on them, rounded up, plus what the lattice can move a point."
+)
 QUANTITIES = {  # what the noise of a mechanism is scaled to
     "kng": "the gradient of half the mean squared distance",
     "laplace": "the Fréchet mean",
@@ -52,7 +53,7 @@ NUMBERS = {
 def write_report(
     release: Release,
     path: str | os.PathLike[str],
-    outline: Links | None = None,
+    links: Links | None = None,
     channels: Sequence[str] = (),
     *,
     image: bytes | None = None,
@@ -66,18 +67,13 @@ def write_report(
         The release.  Everything on the page comes from it.
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
-        One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
-    outline, channels : sequence, optional
+        One that ends in .md gets the same in Markdown, with the picture beside it as .png; a ValueError is raised for others.
+    links, channels : sequence, optional
         As of :func:`plot_release`.
     image : bytes, optional
         The picture as PNG, if it is drawn already.
     caption : str, optional
         What that picture shows, where it is another than :func:`plot_release` draws.
-
-    Raises
-    ------
-    ValueError
-        If the path has another ending.
 
     Examples
     --------
@@ -89,63 +85,57 @@ def write_report(
     ...     write_report(release, Path(folder) / "mean.md")
     ...     print((Path(folder) / "mean.md").read_text(encoding="utf-8").splitlines()[0])
     ...     sorted(file.name for file in Path(folder).iterdir())
-    # The private Fréchet mean of 100 vectors of 2 numbers
+    # The private mean of 100 vectors of 2 numbers
     ['mean.md', 'mean.png']
     """
     path = Path(path)
     check_page(path)
     words = in_words(release, 0.95, channels)
-    s = Subject.of(release, 0.95, outline, channels)
+    s = Subject.of(release, 0.95, links, channels)
+    view = view_of(release)
     private = "private " if release.guarantee.private else ""
-    things = "units" if release.scalar is not None else view_of(release).things(s)
-    title = f"The {private}{what(release, things).removesuffix(',')}"
+    things = "units" if release.scalar is not None else view.things(s)
+    name = "mean" if release.kind is Kind.MEAN else release.statistic
+    title = f"The {private}{name} of {release.n} {things}"
     sections: list[Section] = [
-        ("", _glance(release, s, words, caption)),
+        ("", [Picture(caption or view.caption(s), words), *_glance(release)]),
+        ("In space, to turn by hand", view.more(s)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
         ("The released value", _value(release, s)),
-        ("How to cite it", _citation(release)),
-        ("How to read the record", _keys(release)),
+        ("How to cite and read it", _citation(release)),
     ]
     if image is None:
-        image = render(plot(release, links=outline, channels=channels), words=words)
-    write_page(path, title, sections, image)
+        image = render(plot_release(release, links=links, channels=channels), words=words)
+    write_page(path, title, [section for section in sections if section[1]], image)
 
 
-def _glance(release: Release, s: Subject, words: str, caption: str) -> list[Block]:
+def _glance(release: Release) -> list[Block]:
+    """Return what was released, how private and how accurate it is, in three sentences and a table."""
     g = release.guarantee
-    view = view_of(release)
-    stated = "not predicted"
-    if release.predicted_error is not None:
-        distance = release.predicted_error.distance
-        stated = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95% ({distance})"
-    if release.gain is not None:
-        stated = (
-            f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted; "
-            f"{nearer(release.gain)} than the public centre. Noise alone: {stated}"
-        )
-    promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
-    rows = [
-        ("Privacy", promised if g.private or g.condition else "none: made for study"),
-        ("Error", stated),
-        ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
-        ("Made", f"{made} with sfumato {release.version}"),
-    ]
-    return [Grid(rows), Picture(caption or view.caption(s), words), *view.more(s)]
+    promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
+    rows = [("Privacy", promised if g.private or g.condition else "none: made for study")]
+    if release.gain is not None:
+        rows.append(
+            ("Whole error", f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%")
+        )
+    if release.predicted_error is not None:
+        noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
+        rows.append(("Of the noise", noise))
+    rows.append(("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"))
+    rows.append(("Made", f"{made} with sfumato {release.version}"))
+    what, *others = in_short(release)
+    if g.mu is not None:
+        others.insert(0, f"Of 100 guesses whether one unit is in, at most {guesses(g.mu)} are right instead of 50.")
+    return [Paragraph(" ".join([what, *others])), Grid(rows)]
 
 
 def _promise(release: Release) -> list[Block]:
     g = release.guarantee
     if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
-    factor = float(np.exp(min(stated_epsilon(g), 700.0)))
-    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
-    odds = (
-        "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
-        f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
-    )
     hidden = f"{powers(running_time(release))} The time to read and average the records is not hidden."
     terms = [
         ("One unit", f"is {g.unit}."),
@@ -162,8 +152,7 @@ def _promise(release: Release) -> list[Block]:
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", group),
     ]
-    start = Paragraph(str(promise(release)))
-    return [start, *([] if g.asked else [Paragraph(odds)]), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    return [Paragraph(str(promise(release))), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
 def _accuracy(release: Release, s: Subject) -> list[Block]:
@@ -181,12 +170,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
-    end = "These are proven upper bounds: the error may well be smaller."
-    if release.chart is not None:
-        end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
-    elif release.mechanism.name in WITH_KNOWN_LAW and len(release.value) <= view.exact_up_to:
-        end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
-    blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
+    blocks: list[Block] = [Paragraph(start), table, Paragraph(PROVEN)]
     if foreword:
         blocks.insert(0, Paragraph(f"{foreword[0].upper()}{foreword[1:]} Of the noise alone:"))
     if several := notes(release):
@@ -277,20 +261,7 @@ def _citation(release: Release) -> list[Block]:
     kind = MECHANISMS.get(release.mechanism.name, KNG)
     if kind.paper not in ("", KNG.paper):
         items.append(("This mechanism:", kind.paper))
-    return [Points(items)]
-
-
-def _keys(release: Release) -> list[Block]:
-    lines = files(__package__).joinpath("record.csv").read_text(encoding="utf-8").splitlines()[1:]
-    meanings = dict(csv.reader(lines))
-    parts = ["format", "value", "guarantee", *release.record]
-    present = [key for part in parts for key in (part, *(key for key in meanings if key.startswith(f"{part}.")))]
-    rows = [(Code(key), meanings.get(key, "an addition to this record")) for key in present]
-    return [
-        Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
-        Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
-        Grid(rows, ("Key", "Meaning")),
-    ]
+    return [Points(items), Paragraph(READ)]
 
 
 # -- numbers in words --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
+from .directions import angle_label
 from .globe import Globe, cap
 from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blur, marker
 from .subject import Subject
@@ -18,14 +19,13 @@ class Rotations(View):
     columns = "123"
     centers = ("origin", "identity")
     bounded = "a rotation by {degrees:.3g}°"
-    exact_up_to = np.inf
 
     def seen(self, s: Subject) -> str:
         angle = np.degrees(np.arccos(np.clip((np.trace(s.centre.T @ s.about) - 1) / 2, -1.0, 1.0)))
         return f"It is turned by {angle:.3g}° from the public centre."
 
     def shown(self, s: Subject) -> str:
-        return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once"
+        return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once."
 
     def scene(self, s: Subject) -> Scene:
         """Return the images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""
@@ -35,21 +35,19 @@ class Rotations(View):
         if s.error is not None:
             angle = min(s.error, np.pi)
             size = marker(160 * angle, 5.0)
-            label = f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
             for axis in s.about.T:
-                x, y, depth = globe.frame @ axis
+                *at, depth = globe.frame @ axis
                 edge = cap(axis, angle) @ globe.frame[:2].T
-                marks += blur([edge], [np.array([[x, y]])], label, faint=bool(depth < 0))
-                label = ""
-        marks += _axes(globe, s.centre, Role.CENTRE, "public centre", 5.0)
+                marks += blur([edge], [np.array([at])], angle_label(s, angle), faint=bool(depth < 0))
+        marks += _axes(globe, s.centre, Role.CENTRE, s.public, 5.0)
         for other in () if s.others is None else s.others:
-            marks += [globe.dot(axis, s.role) for axis in other.T]
+            marks += [globe.dot(axis, s.role, s.others_label) for axis in other.T]
         if s.value is not None:
             marks += _axes(globe, s.value, Role.VALUE, s.name, size)
         for name, (x, y, depth) in zip("xyz", (globe.frame @ s.about).T, strict=True):
             away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
             marks.append(Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0)))
-        return Scene([[Panel(marks, np.full(2, -1.2), np.full(2, 1.2))]])
+        return Scene([[Panel(marks, np.full(2, -1.2), np.full(2, 1.2), size=(4.6, 4.6))]])
 
 
 def _axes(globe: Globe, matrix: Array, role: Role, label: str, size: float) -> list[Mark]:
@@ -59,5 +57,4 @@ def _axes(globe: Globe, matrix: Array, role: Role, label: str, size: float) -> l
         end = np.array([[x, y]])
         marks.append(Line(np.concatenate([0 * end, end]), role, label, faint=bool(depth < 0)))
         marks.append(Dots(end, role, faint=bool(depth < 0), size=size))
-        label = ""
     return marks

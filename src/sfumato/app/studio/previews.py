@@ -31,7 +31,6 @@ SHOWN = {
     "points": f"{DRAWS} releases (blue) of made-up records about the public centre (grey); the soft part holds the mean with "
     f"probability {P:.0%}.",
     "cells": "The public centre, and a release of made-up records about it.",
-    "table": "The public centre, and releases of made-up records about it.",
 }
 LEFT_OUT = (
     "It counts the noise (dashed), and what clipping, curvature and directions that are left out may cost, as far as public "
@@ -92,7 +91,14 @@ def of_release(plan: Plan, **looks: Any) -> dict[str, Any]:
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee.of(plan.facts, ""), True)
     if len(looks.get("names", ())) != len(made_up.value):
         looks["names"] = ()
-    shown = replace(Subject.of(made_up, P), value=None, others=_turned(space, center, draws), role=Role.DRAW, **looks)
+    shown = replace(
+        Subject.of(made_up, P),
+        value=None,
+        others=_turned(space, center, draws),
+        role=Role.DRAW,
+        others_label="made-up releases",
+        **looks,
+    )
     drawn = _picture(view_of(plan.region), shown)
     return {
         **drawn,
@@ -115,8 +121,6 @@ def of_release(plan: Plan, **looks: Any) -> dict[str, Any]:
 def _picture(view: View, shown: Subject) -> dict[str, Any]:
     """Return a centre with other points about it, as its view draws it: as panels or as a table."""
     scene = view.scene(shown)
-    if scene.header:
-        return {"as": "table", "panels": [], "head": list(scene.header), "rows": [list(row) for row in scene.table]}
     cells = any(isinstance(mark, Cells) for panel in scene.panels for mark in panel.marks)
     return {"as": "cells" if cells else "points", "panels": on_page(scene)}
 
