@@ -28,6 +28,7 @@ class View:
     columns: Sequence[str] = ("Value",)  # of this table
     nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
     bounded = ""  # what an error says: in words with the ``error``, the ``factor`` e^error or its ``degrees``
+    measured = ""  # what distances are measured in, where ``meaning`` says it in too many words
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, s: Subject) -> str:

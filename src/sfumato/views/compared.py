@@ -11,11 +11,12 @@ from ..errors import printable
 from ..findings.groups import Comparison
 from ..release.population import no_region
 from . import view_of
+from .curator import some
 from .figures import draw
 from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
 from .subject import Links, Subject
-from .words import powers, region, telling
+from .words import of_what, powers, region, telling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,6 +77,28 @@ def describe(comparison: Comparison) -> str:
         f"({unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
         f"centre, of populations as they are clipped to the public region.{near}"
     )
+
+
+def in_short(comparison: Comparison) -> list[str]:
+    """Return whose means were released, how far off they are, and which of them differ: a short sentence each."""
+    each = comparison.groups
+    first = next(iter(each.values()))
+    names = ", ".join(f"{name} ({release.n})" for name, release in each.items())
+    unit = first.guarantee.unit
+    errors = sorted(release.stated(0.95) for release in each.values())
+    far = f"{errors[0]:.3g}" if f"{errors[0]:.3g}" == f"{errors[-1]:.3g}" else f"{errors[0]:.3g} to {errors[-1]:.3g}"
+    pairs = comparison.differences
+    differ = [f"{one.first} and {one.second} ({one.p})" for one in pairs if one.differs]
+    which = f": {', '.join(some(differ, 3))}" if differ else ""
+    found = f"{len(differ) or 'None'} of {len(pairs)} pairs differ at the level of 5%{which}."
+    records = "clipped records" if first.gain is None else "records"
+    sentences = [
+        f"Released the means of {names if len(each) < 7 else f'{len(each)} groups'}; {powers(str(comparison.privacy))} "
+        f"for all together protects {unit}.",
+        f"Each is within {far} ({of_what(first, errors[-1])}) of the mean of its {records} in 95 of 100 releases.",
+        pairs[0].words if len(pairs) == 1 else found,
+    ]
+    return [printable(sentence) for sentence in sentences]
 
 
 def html(comparison: Comparison) -> str:

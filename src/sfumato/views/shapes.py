@@ -146,6 +146,7 @@ class Solids(View):
 
     records = "shapes of {k} landmarks in {where}"
     unit = "shapes of size one"
+    measured = "Procrustes distance at size 1"
     origin = "the rim of a saddle, or a regular polygon"
     entry = "Landmark"
     columns = "xyz"
@@ -207,6 +208,7 @@ class Solids(View):
 class SizesAndShapes(Solids):
     records = "sizes-and-shapes of {k} landmarks in {where}"
     unit = "the unit of the records"
+    measured = "Procrustes distance in the unit of the records"
 
 
 class Shapes(Solids):

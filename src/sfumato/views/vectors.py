@@ -14,6 +14,7 @@ from .subject import Subject
 class Vectors(View):
     records = "vectors of {k} numbers"
     entry = "Coordinate"
+    measured = "in the unit of the records"
     exact_up_to = np.inf
     nameable = True
 

@@ -12,8 +12,10 @@ from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import ZCDP, ApproxDP, PureDP
 from ..release import Guarantee, Release
 from ..release.population import no_region
-from ..release.terms import After
+from ..release.terms import After, Kind
+from . import view_of
 from .directions import in_degrees
+from .subject import Subject
 
 LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
@@ -55,6 +57,63 @@ def facts(release: Release) -> list[Fact]:
 def describe(release: Release) -> str:
     """Return the facts as text, for a data-sharing agreement."""
     return printable("\n".join(map(str, facts(release))), "\n")
+
+
+def in_short(release: Release) -> list[str]:
+    """Return what was released, how far off it is, and what is said of the population or of a look: two or three sentences.
+
+    The screen prints them; the page and the report begin with them.
+    """
+    return [_made(release), _off(release), *_beside(release)]
+
+
+def _beside(release: Release) -> list[str]:
+    """Return where the mean of the population lies, if that was asked for; or that a look found public specimens unfit."""
+    why = no_region(release)
+    if release.spread is not None and not why:
+        own = "The mean" if release.kind is Kind.MEAN else "That"
+        return [f"{own} of the population is within {release.region(0.95).size} of it, with 95% confidence."]
+    look = {} if release.chart is None else release.chart.look or {}
+    return [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
+
+
+def _made(release: Release) -> str:
+    """Return what was released of how many, and what protects whom."""
+    g = release.guarantee
+    name = "mean" if release.kind is Kind.MEAN else release.statistic
+    things = "records" if release.scalar is not None else view_of(release).things(Subject.of(release))
+    promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
+    if not g.private:
+        promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
+    return f"Released the {name} of {release.n} {things}; {promised}."
+
+
+def _off(release: Release) -> str:
+    """Return the whole error with its parts, and what that is worth."""
+    if release.predicted_error is None:
+        return "Nothing public is known of its error."
+    error = release.stated(0.95)
+    within = f"Within {error:.3g} ({of_what(release, error)}) of"
+    often = "in 95 of 100 releases"
+    whole = release.whole
+    if whole is not None and whole.gain is not None:
+        parts = f"noise {release.noise(0.95):.3g}, the rest clipping and what is left out"
+        public = f"the public {'mean' if whole.relation else 'centre'} ({whole.public:.3g})"
+        return f"{within} the mean of the records {often}: {parts}; {nearer(whole.gain)} than {public}."
+    clipped = release.estimate
+    wide = f"the {'radius found' if release.found_privately else 'public radius'} is {release.ball.radius:.3g}"
+    if release.scalar is not None:
+        clipped = "that of the clipped numbers"
+        wide = f"the public limits are {release.scalar.low:.3g} and {release.scalar.high:.3g}"
+    return f"{within} {clipped} {often}: noise, without what clipping moved; {wide}."
+
+
+def of_what(release: Release, error: float) -> str:
+    """Return what an error is measured in, or what it means, in a few words."""
+    view = view_of(release)
+    if release.scalar is not None or release.predicted_error is None:
+        return "in the unit of the number"
+    return view.measured or view.meaning(Subject.of(release), error) or release.predicted_error.distance
 
 
 def notes(release: Release) -> list[Fact]:
