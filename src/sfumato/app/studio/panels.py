@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ...numerics.arrays import Array
-from ...views.figures import shade
 from ...views.scene import Arrows, Cells, Dots, Line, Panel, Role, Scene, Soft, Words, segments
 
 WIDTH = 400.0  # of a panel
@@ -51,7 +50,19 @@ class Frame:
 
 def on_page(scene: Scene) -> list[dict[str, Any]]:
     """Return the panels of a scene as the page takes them."""
-    return [_panel(panel) for panel in scene.panels]
+    return [_panel(panel) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
+
+
+def legend(scene: Scene) -> list[list[str]]:
+    """Return what stands in a scene, each thing once: its name, the class of its marks, and what these are."""
+    found: dict[str, list[str]] = {}
+    for mark in (mark for panel in scene.panels for mark in panel.marks):
+        match mark:
+            case Line() | Dots() if mark.label:
+                found.setdefault(mark.label, [mark.label, _class(mark), type(mark).__name__.lower()])
+            case Soft() if mark.label:
+                found.setdefault(mark.label, [mark.label, "band", "soft"])
+    return list(found.values())
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
@@ -133,16 +144,14 @@ def ticks(low: float, high: float, log: bool, whole: bool = False) -> list[float
     >>> ticks(0.03, 12.0, log=True), ticks(-1.0, 4.2, log=False)
     ([0.1, 1.0, 10.0], [0.0, 2.0, 4.0])
     """
-    if log:
-        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        inside = [m * 10.0**k for k in powers for m in (1, 2, 5) if low <= m * 10.0**k <= high]
-        return inside if len(inside) < 7 else [tick for tick in inside if np.isclose(np.log10(tick) % 1, 0)]
-    rough = (high - low) / 5
-    unit = 10.0 ** np.floor(np.log10(rough))
-    step = unit * next(m for m in (1, 2, 5, 10) if m * unit >= 0.999 * rough)
-    if whole:
-        step = 1.0 if high < 13 else max(1.0, step)
-    return [round(float(x), 12) + 0.0 for x in step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)]
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    finder = (
+        LogLocator(subs=(1, 2, 5) if high < 1e2 * low else (1,))
+        if log
+        else MaxNLocator(5, steps=[1, 2, 5, 10], integer=whole)
+    )
+    return [float(tick) + 0.0 for tick in finder.tick_values(low, high) if low <= tick <= high]
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------------
@@ -157,7 +166,7 @@ def _cells(mark: Cells) -> Marks:
     for (i, j), value in np.ndenumerate(mark.matrix):
         cell = [round(edge + j * step, 2), round(edge + i * step, 2), round(step, 2), round(step, 2)]
         words = f"{names[i]}, {names[j]}: {value:.4g}"
-        marks.append({"t": "cell", "p": cell, "f": shade(float(value) / mark.most), "s": words})
+        marks.append({"t": "cell", "p": cell, "f": round(float(value) / mark.most, 3), "s": words})
     for i in range(0, k, 1 if mark.names or k <= 12 else 2):
         at = edge + (i + 0.5) * step
         marks.append(_word([edge - 6, at + 4], names[i], "tick end"))
