@@ -282,7 +282,7 @@ class Findings:
             plain(axes)
         chart.supxlabel("distance of the means, in sizes of the region", color=QUIET, fontsize=10)
         panels[0].set_ylabel(f"share of studies that reject, n = {n} a group")
-        shared_legend(chart, 9)
+        shared_legend(chart)
         save_figure(chart, store.folder, "findings")
 
     def report(self, store: Store) -> str:

@@ -163,7 +163,7 @@ class Structure:
             mark_ticks(axes, x)
             plain(axes)
         panels[0].set_ylabel("mean distance to the Fréchet mean")
-        shared_legend(chart, 9)
+        shared_legend(chart)
         save_figure(chart, store.folder, "structure")
 
     def report(self, store: Store) -> str:

@@ -117,12 +117,9 @@ def page(release, folder):
     return (folder / "mean.md").read_text(encoding="utf-8")
 
 
-def test_the_report_knows_every_entry(tmp_path):
+def test_the_report_says_what_was_released_and_what_was_left_out(tmp_path):
     text = page(released(region_of(sf.Sphere(dim=4))), tmp_path)
-    assert "an addition to this record" not in text
-    for key in ("axes", "basis", "source", "spread", "frozen", "bias", "look"):
-        assert f"chart.{key}" in text
-    assert text.startswith("# The private mean in a chart about the public centre, of 400 directions in 5 dimensions\n")
+    assert text.startswith("# The private mean of 400 directions in 5 dimensions\n")
     assert "if the public region came from the data" in text
     assert "Left out:" in text
 
@@ -137,9 +134,6 @@ def test_every_chart_is_drawn_from_its_record_alone(space, kind, tmp_path):
     first, second = ((tmp_path / name).read_text(encoding="utf-8") for name in ("a.svg", "b.svg"))
     assert re.sub(r"[mp]?[0-9a-f]{10}\b", "", first) == re.sub(r"[mp]?[0-9a-f]{10}\b", "", second)
     assert "<!-- A title -->" in first
-    assert ("nothing is learned about" in re.sub(r"\s+", " ", release.plot().get_supxlabel())) == (
-        release.chart.frozen > 0
-    )
 
 
 @pytest.mark.parametrize("space", [sf.PlanarShapes(landmarks=6), sf.Euclidean(dim=4)], ids=str)

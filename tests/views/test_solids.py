@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.views.page import SCRIPT
 from sfumato.views.report import write_report
-from sfumato.views.shapes import FRONT, Landmarks
+from sfumato.views.shapes import ASKEW, FRONT, Landmarks
 from sfumato.views.subject import Subject
 
 K = 8
@@ -52,18 +52,18 @@ def release(rng):
 
 def test_the_three_views_show_the_same_landmarks_and_no_mirror_image(release):
     drawn = release.plot()
-    above, grid, front, right = drawn.axes
-    assert [axes.get_title() for axes in (front, right, above)] == ["front", "from the right", "from above"]
-    assert grid.get_title().startswith("front: a grid")
-    front, right, above = (np.array(axes.lines[-1].get_data()).T for axes in (front, right, above))
+    assert [axes.get_title() for axes in drawn.axes] == ["top", "in space", "front", "side"]
+    above, askew, front, right = (np.array(axes.lines[-1].get_data()).T for axes in drawn.axes)
     together = np.column_stack([front, -right[:, 0]])
     assert np.allclose(together[:, [0, 2]] * [1, -1], above)
     assert np.allclose(front[:, 1], right[:, 1])
+    assert np.allclose(askew, together @ ASKEW.T)
+    assert np.allclose(ASKEW @ ASKEW.T, np.eye(2), atol=1e-3)
     space = sf.Shapes3D(K)
-    assert (
-        space.distance(space.validate(together[None]), space.validate(release.value[None])) < 1e-7
-    )  # turned, not mirrored
-    spans = np.ptp(Landmarks(Subject.of(release), turned=True).reference, axis=0)
+    form = Landmarks(Subject.of(release), turned=True)
+    together = form.reference + (together - form.reference) / form.times
+    assert space.distance(space.validate(together[None]), space.validate(release.value[None])) < 1e-7  # not mirrored
+    spans = np.ptp(form.reference, axis=0)
     assert spans[0] > spans[2]
 
 

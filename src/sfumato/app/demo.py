@@ -172,7 +172,7 @@ def draw_head(release: Release) -> Figure:
     low, high = around([*drawn, *edges], 0.0)
     wide, tall = high - low
     panel = Panel(marks, low, high, f"differences drawn {TIMES} times as large", (9.0, 9.0 * float(tall / wide)))
-    return draw(Scene([[panel]], columns=3))
+    return draw(Scene([[panel]]))
 
 
 def _upright(half: Array) -> tuple[Array, Array]:

@@ -25,7 +25,6 @@ VIEWS: dict[str, View] = {
     "shapes3d": Solids(),
     "size-and-shape": SizesAndShapes(),
     "elastic-curves": Curves(),
-    "product": Products(),
     "log-euclidean": LogEuclideanMatrices(),
     "log-cholesky": LogCholeskyMatrices(),
     "bures-wasserstein": TransportMatrices(),
@@ -40,6 +39,7 @@ VIEWS: dict[str, View] = {
     "axes": Undirected(),
     "hyperbolic": Hyperbolic(),
 }
+VIEWS["product"] = Products(VIEWS)
 
 
 def view_of(done: Release | Region) -> View:

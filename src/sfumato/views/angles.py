@@ -5,19 +5,21 @@ from itertools import product
 
 import numpy as np
 
+from ..numerics.arrays import Array
 from .base import View
-from .directions import circle
+from .directions import angle_label, circle, turned
 from .layouts import mapped
 from .scene import CIRCLE, Panel, Scales, Scene
 from .subject import Subject
 
 CLOSE = 20.0  # degrees: a smaller error is shown a second time, larger
 MOST = 12  # circles in a picture; more angles than that are a table
-COLUMNS = 4
+COLUMNS = 3
 
 
 class Angles(View):
     entry = "Angle, in radians"
+    flat = True
     origin = "an arbitrary angle"
     bounded = "every angle within {degrees:.3g}°"
     exact_up_to = np.inf
@@ -30,15 +32,15 @@ class Angles(View):
         count = s.about.size
         if count > MOST:
             return super().scene(s)
-        if count != 2:
-            others = np.empty((0, count)) if s.others is None else s.others
-            each = zip(s.about, s.centre, s.reach, strict=True)
-            panels = [circle(s, *numbers, s.error, s.error_label, others[:, j]) for j, numbers in enumerate(each)]
-            if count > 1:
-                panels = [replace(panel, title=f"angle {j + 1}", size=(2.5, 2.5)) for j, panel in enumerate(panels)]
-            rows = [panels[i : i + COLUMNS] for i in range(0, count, COLUMNS)]
-            return Scene(rows, columns=COLUMNS if count > 1 else 2)
-        return _square(s)
+        if count == 2:
+            return _square(s)
+        others = np.empty((0, count)) if s.others is None else s.others
+        each = zip(s.about, s.centre, s.reach, strict=True)
+        panels = [circle(s, *numbers, s.error, others[:, j]) for j, numbers in enumerate(each)]
+        if count > 1:
+            panels = [replace(panel, title=f"angle {j + 1}", size=(2.4, 2.4)) for j, panel in enumerate(panels)]
+        panels.append(turned(s, np.ravel, s.error))
+        return Scene([panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)])
 
 
 def _square(s: Subject) -> Scene:
@@ -48,7 +50,12 @@ def _square(s: Subject) -> Scene:
         edge = s.chart.tangent(CIRCLE[:, : len(s.chart.axes)])
     region = np.degrees(s.centre + edge)
     error = None if s.error is None else np.degrees(s.about + s.error * CIRCLE)
-    scales = Scales("angle 1, in degrees", "angle 2, in degrees", ticks=range(-180, 181, 60))
-    ground = Panel([], np.full(2, -180.0), np.full(2, 180.0), size=(4.9, 4.9), scales=scales)
+    scales = Scales("angle 1, in degrees (180° = π rad)", "angle 2, in degrees", ticks=range(-180, 181, 60))
+    ground = Panel([], np.full(2, -180.0), np.full(2, 180.0), size=(3.6, 3.6), scales=scales)
     again = [np.array(shift) for shift in product((0.0, -360.0, 360.0), repeat=2)]
-    return mapped(s, ground, lambda angles: (np.degrees(angles) + 180) % 360 - 180, region, error, CLOSE, "°", again)
+    label = "" if s.error is None else angle_label(s, s.error)
+    return mapped(s, ground, _in_degrees, region, error, CLOSE, "°", again, label)
+
+
+def _in_degrees(angles: Array) -> Array:
+    return np.asarray((np.degrees(angles) + 180) % 360 - 180)

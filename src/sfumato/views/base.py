@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import Fix, Refusal
+from .layouts import intervals, two_groups
 from .page import Block
-from .scene import Role, Scene
+from .scene import Scene
 from .subject import Subject
 
-MOST_ROWS = 30  # of a table in a picture
-MOST_OTHERS = 3  # columns of other points in such a table
 BEYOND = 700.0  # of an exponent: what is larger overflows
-NUMBERED = {Role.DRAW: "Made-up release", Role.OTHER: "Public record"}
 Rows = tuple[Sequence[str], list[tuple[str, ...]]]  # the header of a table, and its rows
 
 
@@ -27,6 +25,7 @@ class View:
     entry = "Number"  # what a row of the value's table is called
     columns: Sequence[str] = ("Value",)  # of this table
     nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
+    flat = False  # whether a region for the mean leaves a range to each number that is exact
     bounded = ""  # what an error says: in words with the ``error``, the ``factor`` e^error or its ``degrees``
     measured = ""  # what distances are measured in, where ``meaning`` says it in too many words
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
@@ -49,27 +48,13 @@ class View:
         return ""
 
     def scene(self, s: Subject) -> Scene:
-        """Return the picture of a release with its error, or of a centre with points about it, without caption."""
-        if s.value is not None and len(self.table(s)[0]) > 2:
-            header, rows = self.table(s)
-        else:
-            columns = {} if s.value is None else {"Value": s.value}
-            columns["Public centre"] = s.centre
-            others = () if s.others is None else s.others[:MOST_OTHERS]
-            columns |= {f"{NUMBERED[s.role]} {i}": other for i, other in enumerate(others, start=1)}
-            header = (self.entry, *columns)
-            rows = numbered(np.stack([np.ravel(column) for column in columns.values()], axis=1), s.names)
-        if len(rows) > MOST_ROWS:
-            rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
-        return Scene(header=header, table=rows)
+        """Return the picture of a release with its error, or of a centre with points about it: here its numbers alone."""
+        return Scene([intervals(s, self.entry.lower(), "value")])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Return the picture of the releases of two groups, by their names, without caption; ``radius`` is that of the region
-        for the difference of the population means, in the chart's norm."""
-        (head, first), (_, second) = (self.table(s) for s in subjects.values())
-        header = (head[0], *(f"{name}: {column}" for name in subjects for column in head[1:]))
-        rows = [(*one, *two[1:]) for one, two in zip(first, second, strict=True)]
-        return Scene(header=header, table=rows[:MOST_ROWS])
+        """Return the picture of the releases of two groups, by their names; ``radius`` is that of the region for the
+        difference of the population means, in the chart's norm."""
+        return two_groups(subjects, self.entry.lower(), "value", self.flat)
 
     def more(self, s: Subject) -> list[Block]:
         """Return what a page can show beside the picture."""
@@ -82,8 +67,6 @@ class View:
 
     def caption(self, s: Subject) -> str:
         """Return what a picture shows, for the report."""
-        if self.scene(s).header:
-            return "What was released, in numbers."
         soft = "" if s.error is None else ", and how far off it may be (soft)"
         return f"What was released (dark), what was public before (grey){soft}."
 

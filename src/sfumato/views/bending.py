@@ -6,6 +6,7 @@ from ..numerics.arrays import Array
 
 TIMES = (50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
 MOST = 0.1  # of the size of the shape: how far a landmark may go so
+WIDEST = 0.03  # how wide its error may become
 NEVER = 0.8  # how much of the way between two landmarks may go: at 1 they would meet
 LINES = 18  # of a grid along its longer side
 FINE = 60  # points of a line
@@ -23,8 +24,9 @@ def can_bend(first: Array) -> bool:
     return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and bool(_apart(first).min() > APART * size)
 
 
-def magnified(first: Array, second: Array) -> int:
-    """Return how many times as large a bending is drawn: so that it is seen, and no two landmarks change places.
+def magnified(first: Array, second: Array, half: float = 0.0) -> int:
+    """Return how many times as large a bending is drawn, with errors of this half-width: so that it is seen, and no two
+    landmarks change places.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> magnified(square, square + [[0.004, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), magnified(square, 1.2 * square)
@@ -32,7 +34,7 @@ def magnified(first: Array, second: Array) -> int:
     """
     moved = second - first
     size = float(np.ptp(first, axis=0).max())
-    far = float(np.linalg.norm(moved, axis=1).max()) / size
+    far = max(half * MOST / WIDEST, float(np.linalg.norm(moved, axis=1).max())) / size
     strain = float((_apart(moved) / np.maximum(_apart(first), 1e-300)).max())
     return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
 

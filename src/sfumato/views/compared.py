@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from . import view_of
 from .curator import some
 from .figures import draw
 from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
-from .plots import captioned, render, write_picture
+from .plots import render, write_picture
+from .scene import Scene
 from .subject import Links, Subject
 from .words import of_what, powers, region, telling
 
@@ -30,6 +32,17 @@ LIMITS = [
 ]
 
 
+def scene(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Scene:
+    """Return the first two groups, as the view of their space draws two releases."""
+    first, *_ = comparison.groups.values()
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    both = islice(comparison.groups.items(), 2)
+    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
+    return view.pair(subjects, comparison.difference().chart_radius)
+
+
 def plot(
     comparison: Comparison,
     path: str | os.PathLike[str] | None = None,
@@ -37,19 +50,9 @@ def plot(
     links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """Return the first two groups, as the view of their space draws two releases, and what their difference says; write the
-    picture, whole or not at all, if a file that ends in .png or .svg is named."""
-    (one, first), (two, second), *more = comparison.groups.items()
-    difference = comparison.difference()
-    view = view_of(first)
-    if channels:
-        view.check_names(channels, first.value.shape)
-    both = ((one, first), (two, second))
-    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
-    drawn = draw(view.pair(subjects, difference.chart_radius))
-    others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
-    promised = f"{powers(str(comparison.privacy))} for all groups together; n = {first.n} and {second.n}"
-    captioned(drawn, [difference.words, promised, *others])
+    """Return the picture of the first two groups; write it, whole or not at all, if a file that ends in .png or .svg is
+    named."""
+    drawn = draw(scene(comparison, links, channels))
     if path is not None:
         write_picture(drawn, path, comparison_in_words(comparison))
     return drawn
@@ -154,9 +157,19 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     said = map(Paragraph, comparison.describe().split("\n"))
     terms = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
     promised = f"All releases together are {comparison.privacy.words}. {terms}"
+    more = len(comparison.groups) - 2
+    drawn = f"The released means of two groups over or beside each other{', of ' + str(more + 2) if more else ''}."
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
-        ("How the groups differ", [Grid(pairs(comparison), PAIRS), *said]),
+        (
+            "",
+            [
+                Picture(drawn, words),
+                Paragraph(" ".join(in_short(comparison))),
+                Grid(pairs(comparison), PAIRS),
+                Grid(glance),
+            ],
+        ),
+        ("How the groups differ", [*said]),
         ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
         ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]

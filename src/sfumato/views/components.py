@@ -12,23 +12,25 @@ from ..findings.components import Components
 from .figures import draw
 from .page import notebook
 from .plots import render, write_picture
-from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, around, segments
-from .shapes import joined
+from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, segments
+from .shapes import over_each_other, principal
 from .subject import Links
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 6
+APART = 2  # standard deviations
+SHOWN = 2  # of the sides of landmarks in space: front and side
 FAINT_WORDS = "not above the noise"
 
 
 def plot(components: Components, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
-    """Draw planar landmarks two standard deviations from the mean along each direction; of anything else, the
-    variances that they explain."""
+    """Draw landmarks two standard deviations to both sides of the mean along each direction that stands above the noise; of
+    anything else, and where none does, the variances that they explain."""
     space = components.space.known
-    planar = space is not None and space.kind == "landmarks" and components.center.shape[1:] == (2,)
-    drawn = draw(_shapes(components, links) if planar else _bars(components))
+    shapes = space is not None and space.kind == "landmarks" and any(components.significant)
+    drawn = draw(_shapes(components, links) if shapes else _bars(components))
     if path is not None:
         write_picture(drawn, path, describe(components))
     return drawn
@@ -65,44 +67,36 @@ def html(components: Components) -> str:
 
 def _title(components: Components, j: int) -> str:
     share = components.shares[j]
-    part = "" if np.isnan(share) else f", {share:.0%}"
-    return f"component {j + 1}{part}" if components.significant[j] else f"component {j + 1}: {FAINT_WORDS}"
+    return f"component {j + 1}" if np.isnan(share) else f"component {j + 1}, {share:.0%}"
 
 
 def _shapes(components: Components, links: Links | None) -> Scene:
-    """Return the mean with each landmark's way from −2 to +2 standard deviations, for each direction."""
-    count = min(components.count, MOST_PANELS)
-    columns = min(count, 2)
-    ends = [components.points(j) for j in range(count)]
-    low, high = around([components.center, *ends], 0.05 * float(np.ptp(components.center, axis=0).max()))
-    width = 9.6 / columns
-    size = (width, 0.4 + width * float(np.clip((high - low)[1] / (high - low)[0], 0.3, 1.6)))
-    pairs = joined(links, len(components.center))
+    """Return for each direction above the noise both shapes two standard deviations from the mean, over each other."""
+    center = components.center
+    turn = principal(center) if center.shape[1] == 3 else np.eye(2)
     panels = []
-    for j, (start, end) in enumerate(ends):
-        faint = not components.significant[j]
-        marks: list[Mark] = [
-            Line(segments(start, end), Role.NOISE, faint=faint),
-            Line(segments(*components.center[pairs.T]), Role.TIE),
-            Dots(components.center, Role.REACH, "mean", size=3.0),
-            Dots(start, Role.FIRST, "−2 s.d.", faint, size=4.0),
-            Dots(end, Role.SECOND, "+2 s.d.", faint, size=4.0),
-        ]
-        panels.append(Panel(marks, low, high, _title(components, j), size))
-    return Scene([panels[i : i + columns] for i in range(0, count, columns)], columns=3)
+    for j in np.flatnonzero(components.significant)[:MOST_PANELS].tolist():
+        start, end = components.points(j, APART) @ turn
+        both = {f"−{APART} s.d.": start, f"+{APART} s.d.": end}
+        panels += over_each_other(both, links, title=_title(components, j)).panels[-SHOWN:]
+    columns = 1 if len(panels) == 1 else 2
+    return Scene([panels[i : i + columns] for i in range(0, len(panels), columns)])
 
 
 def _bars(components: Components) -> Scene:
     """Return the explained variances with their intervals; those not above the noise are faint."""
     low, high = components.intervals().T
+    at = np.arange(1.0, components.count + 1)
+    variances = np.maximum(components.variances[: components.count], 0.0)
+    above = np.asarray(components.significant)
     marks: list[Mark] = []
-    for j in range(components.count):
-        faint = not components.significant[j]
-        label = "" if j else "explained variance, with its 95% interval"
-        marks.append(Line(np.array([[j + 1, low[j]], [j + 1, high[j]]]), Role.VALUE, label, faint))
-        marks.append(Dots(np.array([[j + 1, max(float(components.variances[j]), 0.0)]]), Role.VALUE, faint=faint))
-    names = [_title(components, j).replace(": ", "\n").replace(", ", "\n") for j in range(components.count)]
-    scales = Scales("", "explained variance", names)
-    size = (max(4.0, 1.6 + 1.3 * components.count), 3.6)
+    for some, role, label in ((above, Role.VALUE, "variance above the noise"), (~above, Role.REACH, FAINT_WORDS)):
+        if some.any():
+            ends = (np.stack([at, end], axis=1)[some] for end in (np.maximum(low, 0.0), high))
+            marks.append(Line(segments(*ends), role, "95% interval"))
+            marks.append(Dots(np.stack([at, variances], axis=1)[some], role, label))
+    names = [_title(components, j).removeprefix("component ") for j in range(components.count)]
     top = np.array([components.count + 0.6, 1.05 * float(high.max())])
+    size = (float(np.clip(1.6 + 0.8 * components.count, 4.2, 7.2)), 3.2)
+    scales = Scales("component, and its share of the variance", "explained variance", names)
     return Scene([[Panel(marks, np.array([0.4, 0.0]), top, size=size, scales=scales, equal=False)]])

@@ -36,7 +36,7 @@ class Compositions(View):
             return _triangle(s)
         bars = None if s.error is None else shares_within(s.space, s.about, s.error)
         reach = shares_within(s.space, s.centre, s.radius)
-        return Scene([[intervals(s, "part", "share", reach, bars, least=0.0)]])
+        return Scene([intervals(s, "part", "share", reach, bars, least=0.0)])
 
 
 def shares_within(space: Space, shares: Array, distance: float) -> Range:
@@ -61,7 +61,7 @@ def _triangle(s: Subject) -> Scene:
     marks: list[Mark] = [Line(broken(grid), Role.FRAME), Line(closed(CORNERS), Role.TIE)]
     for part, (corner, up) in enumerate(zip(CORNERS, (8.0, -8.0, -8.0), strict=True)):
         marks.append(Words(corner, s.called(part) if s.names else f"part {part + 1}", move=(0.0, up)))
-    ground = Panel(marks, np.array([-0.1, -0.1]), np.array([1.1, 1.0]), size=(5.2, 4.9))
+    ground = Panel(marks, np.array([-0.1, -0.1]), np.array([1.1, 1.0]), size=(3.8, 3.5))
     error = None if s.error is None else _round(s.space, s.point, s.error)
     region = _round(s.space, s.base, s.radius)
     return mapped(s, ground, lambda shares: shares @ CORNERS, region, error, CLOSE, " of a side")

@@ -1,6 +1,7 @@
 """Curves and outlines over the public reference, with a band as wide as the noise moves them across themselves."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from ..landmarks.outlines import crosses_itself
 from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
 from .base import View
+from .bending import magnified
 from .scene import Dots, Line, Mark, Panel, Role, Scene, Soft, around, broken, closed
 from .subject import Noise, Subject
 
@@ -28,26 +30,31 @@ class Curves(View):
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)
         ring = s.space.closed
-        curve = s.about
         reference = s.space.present(s.base)
         marks: list[Mark] = []
-        widest = 0.0
+        widths = np.zeros(len(reference)) if s.noise is None else across(s.noise, s.about, ring)
+        times = magnified(reference, s.about, float(widths.max()))
+        curve, *others = (
+            reference + times * (x - reference) for x in (s.about, *(() if s.others is None else s.others))
+        )
+        more = f", ×{times}" if times > 1 else ""
+        widest = times * float(widths.max())
         if s.noise is not None:
-            widths = across(s.noise, curve, ring)
-            widest = float(widths.max())
-            marks += band(curve, widths, ring, f"{s.error_label}, across the curve")
-        others = [] if s.others is None else list(s.others)
+            marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{more}")
+        s = replace(s, name=f"{s.name}{more.replace(',', ', differences')}")
         marks += overlaid(s, reference, curve, others, ring)
         margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
-        tall = float(np.clip(9 * (high - low)[1] / (high - low)[0], 2.0, 8.0))
-        return Scene([[Panel(marks, low, high, size=(9.0, tall))]], columns=3)
+        tall = float(np.clip(7.2 * (high - low)[1] / (high - low)[0], 2.0, 6.0))
+        return Scene([[Panel(marks, low, high, size=(7.2, tall))]])
 
 
 def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool) -> list[Mark]:
     """Return the public curve, the released one where there is one, and others, as lines."""
-    marks: list[Mark] = [Line(closed(x) if ring else x, s.role, variant=i) for i, x in enumerate(others)]
-    marks.append(Line(closed(reference) if ring else reference, Role.CENTRE, "public reference"))
+    marks: list[Mark] = [
+        Line(closed(x) if ring else x, s.role, "" if i else s.others_label, variant=i) for i, x in enumerate(others)
+    ]
+    marks.append(Line(closed(reference) if ring else reference, Role.CENTRE, s.public))
     if s.value is not None:
         marks += [Line(closed(curve) if ring else curve, Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
     return marks

@@ -1,6 +1,6 @@
 """Directions, and axes, which have no sense: on a circle, on a globe, or by their coordinates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +8,13 @@ import numpy as np
 from ..numerics.arrays import Array
 from .base import View
 from .globe import Globe, cap, globes
-from .layouts import intervals
-from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
+from .layouts import intervals, near
+from .scene import CIRCLE, GROUPS, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
 from .subject import Noise, Subject
 
 CLOSE = 0.25  # radians: an error that is smaller is shown a second time, larger
 FAR = 0.5  # the same for two directions
+EIGHTHS = ("", " = π/4", " = π/2", " = 3π/4", " = π", " = 5π/4", " = 3π/2", " = 7π/4")  # of a circle, in radians
 
 
 class Directions(View):
@@ -75,7 +76,7 @@ class Directions(View):
             caps = s.on_manifold and length(s.about) > 0
             bars = _cap_range(s.about, cap_angle(s, s.error)) if caps else (s.about - s.error, s.about + s.error)
         reach = _cap_range(s.centre, s.radius / length(s.centre))
-        return Scene([[intervals(s, "coordinate", "value", reach, bars)]])
+        return Scene([intervals(s, "coordinate", "value", reach, bars)])
 
     def _circle(self, s: Subject) -> Scene:
         """Return the unit circle with both directions; of axes, with both ends of each."""
@@ -84,7 +85,9 @@ class Directions(View):
         others = np.empty(0) if s.others is None else np.arctan2(s.others[:, 1], s.others[:, 0])
         reach = min(s.radius / length(s.centre), np.pi)
         ends = (0.0, np.pi) if self.undirected else (0.0,)
-        return Scene([[circle(s, at, centre, reach, angle, _angle_label(s), others, ends)]])
+        dial = circle(s, at, centre, reach, angle, others, ends)
+        s = replace(s, centre=self._facing(s, s.centre))
+        return Scene([[dial, turned(s, lambda v: np.arctan2(v[1:], v[:1]), angle)]])
 
     def _globes(self, s: Subject) -> Scene:
         """Return a globe from above the direction; and closer, where what the error leaves open is small."""
@@ -95,7 +98,9 @@ class Directions(View):
         if s.others is not None:
             angles.append(_widest(s.about, s.others))
         angle = max(angles, default=np.pi)
-        return globes(s.about, angle, CLOSE, 1.6, lambda globe: self._globe(s, globe), columns=3)
+        if angle < CLOSE:
+            angle = near(angle, _widest(s.about, self._facing(s, s.centre)[None]))
+        return globes(s.about, angle, FAR, 1.6, lambda globe: self._globe(s, globe))
 
     def _globe(self, s: Subject, globe: Globe) -> list[Mark]:
         where = length(s.about)
@@ -105,14 +110,15 @@ class Directions(View):
         if s.error is not None:
             shape = self._edge(s, s.noise)
             edge = np.sin(min(cap_angle(s, s.error), np.pi / 2)) * CIRCLE
-            label = _angle_label(s)
+            label = angle_label(s, cap_angle(s, s.error))
             if shape is not None:
                 edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
                 label = s.error_label
             marks += blur([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
-        for other in () if s.others is None else self._facing(s, s.others) / where:
-            marks += [globe.dot(other, s.role)] if globe.frame[2] @ other > 0 else []
+        shown = np.empty((0, 3)) if s.others is None else self._facing(s, s.others) / where
+        for i, other in enumerate(shown[shown @ globe.frame[2] > 0]):
+            marks.append(globe.dot(other, s.role, "" if i else s.others_label))
         if s.value is not None:
             marks.append(Dots(np.zeros((1, 2)), Role.VALUE, s.name))
         return marks
@@ -126,7 +132,7 @@ class Directions(View):
         if s.chart is not None and s.given_by_axes:
             edge = scale * self._facing(s, s.chart.point(CIRCLE[:, : len(s.chart.axes)]))
             name = "edge of the public ellipse"
-        return [*globe.line(edge, Role.REACH, name), globe.dot(centre, Role.CENTRE, "public centre")]
+        return [*globe.line(edge, Role.REACH, name), globe.dot(centre, Role.CENTRE, s.public)]
 
 
 class Undirected(Directions):
@@ -171,16 +177,15 @@ def circle(
     centre: float,
     reach: float,
     error: float | None,
-    label: str,
     others: Array,
     ends: Sequence[float] = (0.0,),
 ) -> Panel:
     """Return an angle on a circle with what the error leaves open and how far records could lie; at each end of an axis."""
     marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
-    for degrees in range(0, 360, 45):
-        tip = _arc(np.radians(degrees), 0.0)[0]
-        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(1.15 * tip, f"{degrees}°")]
-    names = [s.region_name, "public centre", s.name, label]
+    for eighth, parts in enumerate(EIGHTHS):
+        tip = _arc(eighth * np.pi / 4, 0.0)[0]
+        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(1.25 * tip, f"{45 * eighth}°{parts}")]
+    names = [s.region_name, s.public, s.name, "" if error is None else angle_label(s, error)]
     for end in ends:
         tip = _arc(at + end, 0.0)[:1]
         marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, names[0]))
@@ -194,7 +199,23 @@ def circle(
             marks.append(Line(np.concatenate([0 * tip, tip]), Role.VALUE))
             marks.append(Dots(tip, Role.VALUE, names[2], size=6.0 if error is None else marker(160 * error)))
         names = [""] * 4  # once in the legend
-    return Panel(marks, np.full(2, -1.25), np.full(2, 1.25))
+    return Panel(marks, np.full(2, -1.5), np.full(2, 1.5), size=(3.6, 3.6))
+
+
+def turned(s: Subject, read: Callable[[Array], Array], error: float | None) -> Panel:
+    """Return angles as they are ``read`` of points, in degrees from those of the public centre, with what the error leaves."""
+    centre = read(s.centre)
+
+    def away(point: Array) -> Array:
+        return np.asarray(np.degrees(np.angle(np.exp(1j * (read(point) - centre)))))
+
+    half = None if error is None else np.degrees(error)
+    bars = None if half is None else (away(s.about) - half, away(s.about) + half)
+    (panel,) = intervals(s, "angle", f"degrees from the {s.public} (1° = 0.0175 rad)", None, bars, read=away)
+    marks = [
+        replace(mark, label="") if isinstance(mark, Soft) else mark for mark in panel.marks
+    ]  # it stands on a circle
+    return replace(panel, marks=marks, size=(min(3.0, 1.6 + 0.3 * centre.size), 3.0))
 
 
 def _arc(at: float, half: float) -> Array:
@@ -211,7 +232,7 @@ def _pair(globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Arr
     ends = [unit(s.about) for s in subjects.values()]
     way = (1 - part) * ends[0] + part * ends[1]
     marks += globe.line(way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300), Role.TIE)
-    for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
+    for role, (name, s) in zip(GROUPS, subjects.items(), strict=True):
         edge = edges[name]
         if edge is not None:
             marks += globe.line(edge / length(s.about), role, f"{s.p:.0%} region, population of {name}")
@@ -232,8 +253,8 @@ def _widest(direction: Array, edge: Array) -> float:
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)).max())
 
 
-def _angle_label(s: Subject) -> str:
-    angle = 0.0 if s.error is None else cap_angle(s, s.error)
+def angle_label(s: Subject, angle: float) -> str:
+    """Return what an error is called that is this angle."""
     return f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
 
 

@@ -6,7 +6,6 @@ No picture touches Matplotlib's global state: figures are made without pyplot, s
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ QUIET = "#8a8a8a"
 RIM = "#a5803f"  # the edge of what is soft
 TEXT = "#5c564f"  # words that stay in the background, and can be read all the same
 FAINT = "#e2ddd6"
+WASH = "#f6f3ee"
 INK = "#222222"
 PAIR = ("#0072b2", "#d55e00")  # two groups, told apart by all eyes (Okabe and Ito)
 LINES = (  # several curves, told apart by their colours (Okabe and Ito) and without them
@@ -35,7 +35,9 @@ LINES = (  # several curves, told apart by their colours (Okabe and Ito) and wit
 )
 LAYERS = np.linspace(1.0, 0.04, 24)  # a soft edge: many thin layers of one colour, each smaller than the last
 ALPHA = 0.03
-ROOM = 1.0  # inches, for the legend and the caption
+WIDE = 6.5  # inches: the width of a page
+TALL = 7.4  # what leaves room for a legend and three sentences on a sheet
+SMALL = 8.0  # points of print: words beside marks
 
 
 def figure(width: float, height: float) -> Figure:
@@ -44,34 +46,32 @@ def figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
-    """Return a picture that is a table."""
-    drawn = figure(6.4, 1.6 + 0.28 * len(rows))
-    axes = drawn.add_subplot()
-    axes.axis("off")
-    cells = axes.table(cellText=rows, colLabels=header, loc="center", cellLoc="right", edges="horizontal")
-    cells.auto_set_font_size(False)
-    cells.set_fontsize(9)
-    return drawn
-
-
 def plain(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(QUIET)
-    axes.tick_params(colors=TEXT, labelsize=9)
+    axes.tick_params(colors=TEXT, labelsize=SMALL)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.label.set(color=TEXT, fontsize=10)
+        axis.label.set(color=TEXT, fontsize=9)
 
 
-def shared_legend(drawn: Figure, columns: int) -> None:
-    """Draw one legend above all panels; what several of them show stands in it once."""
+def shared_legend(drawn: Figure, title: str = "") -> int:
+    """Draw one legend above all panels, in which what several of them show stands once; return how many rows it has."""
     entries: dict[str, Any] = {}
     for axes in drawn.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    if entries:
-        look: dict[str, Any] = {"loc": "outside upper center", "ncols": columns, "fontsize": 9, "frameon": False}
-        drawn.legend(list(entries.values()), list(entries), **look)
+    wide = [0.55 + 0.066 * len(label) for label in entries]
+
+    def width(rows: int) -> float:
+        return sum(max(wide[i : i + rows]) for i in range(0, len(wide), rows))
+
+    rows = next((rows for rows in range(1, len(wide)) if width(rows) <= drawn.get_figwidth()), max(1, len(wide)))
+    look: dict[str, Any] = {"loc": "outside upper center", "ncols": -(-len(wide) // rows), "frameon": False}
+    look |= {"fontsize": 9, "labelcolor": INK, "columnspacing": 1.2, "handletextpad": 0.6, "title": title or None}
+    legend = drawn.legend(list(entries.values()), list(entries), **look)
+    for line in legend.get_lines():
+        line.set_markersize(max(4.5, line.get_markersize()))
+    return rows + bool(title)
 
 
 def shade(x: float) -> str:
@@ -139,13 +139,12 @@ STYLES = {
 }
 
 
-def draw(scene: Scene) -> Figure:
-    """Return a scene as a figure, with one legend for all its panels."""
-    if scene.header:
-        return grid(scene.header, scene.table)
+def draw(scene: Scene, title: str = "") -> Figure:
+    """Return a scene as a figure, with one legend for all its panels: as wide as a page of a journal at most."""
     heights = [max(panel.size[1] for panel in row) for row in scene.rows]
     width = max(sum(panel.size[0] for panel in row) for row in scene.rows)
-    drawn = figure(width, sum(heights) + ROOM)
+    smaller = min(1.0, WIDE / width, TALL / sum(heights))
+    drawn = figure(max(3.6, smaller * width), smaller * sum(heights))
     rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights)
     for i, row in enumerate(scene.rows):
         inner = rows[i].subgridspec(1, len(row), width_ratios=[panel.size[0] for panel in row])
@@ -157,8 +156,12 @@ def draw(scene: Scene) -> Figure:
                 if isinstance(mark, Cells):
                     bars.setdefault((mark.most, mark.unit), []).append(axes)
         for (_, unit), several in bars.items():  # a bar for each scale of colours
-            drawn.colorbar(several[0].images[0], ax=several, shrink=0.85, label=unit)
-    shared_legend(drawn, scene.columns)
+            bar = drawn.colorbar(several[0].images[0], ax=several, shrink=0.85)
+            bar.set_label(unit, color=TEXT, fontsize=SMALL)
+            bar.ax.tick_params(colors=TEXT, labelsize=7)
+            bar.outline.set_edgecolor(FAINT)
+    above = shared_legend(drawn, title)
+    drawn.set_figheight(drawn.get_figheight() + 0.15 + 0.19 * above + 0.22 * len(scene.rows))
     return drawn
 
 
@@ -166,8 +169,8 @@ def _panel(axes: Axes, panel: Panel) -> None:
     """Draw the marks of a panel in their order, and what is about them."""
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
-    title = balanced(panel.title, max(16, int(11 * panel.size[0]))) if panel.title else []
-    axes.set_title("\n".join(title), fontsize=10, color=TEXT)
+    title = balanced(panel.title, max(16, int(13 * panel.size[0]))) if panel.title else []
+    axes.set_title("\n".join(title), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
         _mark(axes, mark, order)
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
@@ -187,6 +190,8 @@ def _mark(axes: Axes, mark: Mark, order: int) -> None:
             alpha, width = (0.35, 0.6 * style.width) if mark.faint else (1.0, style.width)
             look: dict[str, Any] = {"color": style.color, "lw": width, "ls": style.dash, "alpha": alpha}
             axes.plot(*mark.points.T, label=mark.label or None, zorder=order, **look)
+            if mark.fill:
+                axes.fill(*mark.points.T, color=WASH, lw=0, zorder=0)
         case Dots():
             style = STYLES[mark.role]
             look = {"marker": style.marker, "mec": style.color, "mfc": style.color if style.filled else "white"}
@@ -219,7 +224,7 @@ def _soft(axes: Axes, mark: Soft, order: int) -> None:
 
 def _words(axes: Axes, mark: Words, order: int) -> None:
     color = TEXT if mark.role is Role.FRAME else STYLES[mark.role].color
-    look: dict[str, Any] = {"fontsize": 8, "color": color, "ha": mark.side, "va": "center", "zorder": order}
+    look: dict[str, Any] = {"fontsize": 7.5, "color": color, "ha": mark.side, "va": "center", "zorder": order}
     if mark.role is Role.FRAME:
         look["bbox"] = {"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}
     look["alpha"] = 0.4 if mark.faint else 1.0
@@ -237,7 +242,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
     few = not mark.names and count > 12
     at = np.unique(np.linspace(0, count - 1, 9).round().astype(int)) if few else np.arange(count)
     names = [mark.names[i] if mark.names else str(i + 1) for i in at.tolist()]
-    small = float(np.clip(190 / len(at), 6, 9))
+    small = float(np.clip(48 / len(at), 6, SMALL))
     axes.set_xticks(at, names, fontsize=small, rotation=90 if sum(map(len, names)) > 40 else 0)
     axes.set_yticks(at, names, fontsize=small)
     axes.tick_params(length=2, colors=TEXT)
@@ -245,7 +250,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
     for i, row in enumerate(mark.numbers):
         for j, text in enumerate(row):
             color = ink(shade(float(mark.matrix[i, j]) / mark.most))
-            axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+            axes.text(j, i, text, ha="center", va="center", fontsize=small - 1, color=color)
 
 
 def _numbers(axes: Axes, panel: Panel) -> None:

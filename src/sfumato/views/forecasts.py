@@ -10,7 +10,7 @@ from ..regions import Region
 from ..release.terms import Purpose
 from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
-from .plots import captioned, write_picture
+from .plots import write_picture
 from .words import RELATED, nearer
 
 SPENT_ON: dict[str, str] = {  # in words
@@ -180,4 +180,4 @@ def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Seque
         said.append(f"More records pay for more directions, each with noise of its own; what is left out is {left_out}")
     ends = [f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())]
     seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {'; '.join(ends)}."
-    write_picture(captioned(drawn, said), path, seen)
+    write_picture(drawn, path, f"{seen} {'. '.join(said)}.")

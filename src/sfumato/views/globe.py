@@ -58,19 +58,17 @@ class Globe:
         return [*marks, *shown] if self.whole else marks
 
 
-def globes(
-    view: Array, angle: float, close: float, times: float, marks: Callable[[Globe], list[Mark]], columns: int = 2
-) -> Scene:
+def globes(view: Array, angle: float, close: float, times: float, marks: Callable[[Globe], list[Mark]]) -> Scene:
     """Return a globe with these marks; and closer, where the angle that they take up is smaller than ``close``."""
     edge = np.full(2, 1.12)
-    whole = Panel(marks(Globe(view)), -edge, edge)
+    whole = Panel(marks(Globe(view)), -edge, edge, size=(4.6, 4.6))
     if angle >= close:
         return Scene([[whole]])
     near = Globe(view, min(0.99, times * float(np.sin(angle))))
     edge = np.full(2, near.reach)
-    title = f"close up: {np.degrees(2 * times * angle):.2g}° across"
-    panels = [replace(whole, size=(4.7, 4.7)), Panel(marks(near), -edge, edge, title, (4.7, 4.7), boxed=True)]
-    return Scene([panels], columns)
+    across = 2 * times * angle
+    title = f"close up: {np.degrees(across):.2g}°, {across:.2g} rad across"
+    return Scene([[replace(whole, size=(3.6, 3.6)), Panel(marks(near), -edge, edge, title, (3.6, 3.6), boxed=True)]])
 
 
 def cap(axis: Array, angle: float) -> Array:

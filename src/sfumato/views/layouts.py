@@ -1,69 +1,131 @@
 """Layouts that several spaces share: numbers side by side, and points on a map."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, blur, broken, closed, segments
+from .scene import GROUPS, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, blur, broken, closed, segments
 from .subject import Subject
 
 Range = tuple[Array, Array]
 HERE = (np.zeros(2),)
+SEEN = 0.04  # of the height of a panel: bars that are shorter are shown a second time, longer
+NEARBY = 12.0  # errors from the released place: a public centre that is nearer is shown in a close-up too
 
 
 def intervals(
     s: Subject,
     x: str,
     y: str,
-    reach: Range,
+    reach: Range | None = None,
     bars: Range | None = None,
     region: Range | None = None,
     *,
     read: Callable[[Array], Array] = np.ravel,
     log: bool = False,
     least: float | None = None,
-) -> Panel:
-    """Return the panel of the numbers that are ``read`` from each point; with ``log`` the axis is one of factors.
+) -> list[Panel]:
+    """Return the panel of the numbers that are ``read`` from each point; with ``log`` the axis is one of factors.  Where bars
+    would hardly be seen, a second one shows by how much all differ from the public centre.
 
     Ranges are what clipping left to each record, what the error leaves to each number, and that of the population's mean.
     """
+    whole = _numbers(s, x, y, reach, bars, region, read, log, least)
+    if s.value is None or bars is None or reach is None:
+        return [whole]
+    ends = np.log([whole.low[1], whole.high[1]]) if log else np.array([whole.low[1], whole.high[1]])
+    lengths = np.log(bars[1] / bars[0]) if log else bars[1] - bars[0]
+    if np.median(lengths) > SEEN * np.ptp(ends):
+        return [whole]
+    centre = read(s.centre)
+
+    def from_centre(numbers: Array) -> Array:
+        return np.asarray(numbers / centre if log else numbers - centre)
+
+    def moved(ends: Range | None) -> Range | None:
+        return None if ends is None else (from_centre(ends[0]), from_centre(ends[1]))
+
+    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
+    near = _numbers(s, x, words, None, moved(bars), moved(region), lambda point: from_centre(read(point)), log, None)
+    return [replace(panel, size=(3.7, 3.2)) for panel in (whole, near)]
+
+
+def _numbers(
+    s: Subject,
+    x: str,
+    y: str,
+    reach: Range | None,
+    bars: Range | None,
+    region: Range | None,
+    read: Callable[[Array], Array],
+    log: bool,
+    least: float | None,
+) -> Panel:
+    """Return one panel, as :func:`intervals` says."""
     value = read(s.about)
     centre = read(s.centre)
     others = [] if s.others is None else [read(other) for other in s.others]
-    count = value.size
-    at = np.arange(1, count + 1).astype(np.float64)
-    small = float(np.clip(120 / count, 1.5, 6))
-    uprights = (np.stack([at, end], axis=1) for end in reach)
-    marks: list[Mark] = [Line(segments(*uprights), Role.REACH, "range of clipped records")]
+    at = np.arange(1, value.size + 1).astype(np.float64)
+    small = float(np.clip(120 / value.size, 2.0, 6.0))
+    marks: list[Mark] = []
+    if reach is not None:
+        uprights = (np.stack([at, end], axis=1) for end in reach)
+        marks.append(Line(segments(*uprights), Role.REACH, "range of clipped records"))
     if bars is not None:
-        edges = _boxes(at, 0.16, *bars)
+        edges = _boxes(at, 0.2, *bars)
         rims = np.concatenate([segments(edges[:, i], edges[:, j]) for i, j in ((0, 1), (3, 2))])
-        marks.append(Soft(list(edges), list(_boxes(at, 0.16, value, value)), f"{s.error_label}, all bars at once"))
+        marks.append(Soft(list(edges), list(_boxes(at, 0.2, value, value)), f"{s.error_label}, all bars at once"))
         marks.append(Line(rims, Role.NOISE))
     if region is not None:
-        marks.append(Line(broken(map(closed, _boxes(at, 0.1, *region))), Role.REGION, s.region_label))
-    marks.append(Dots(np.stack([at, centre], axis=1), Role.CENTRE, "public centre", size=small))
+        marks.append(Line(broken(map(closed, _boxes(at, 0.12, *region))), Role.REGION, s.region_label))
+    marks.append(Dots(np.stack([at, centre], axis=1), Role.CENTRE, s.public, size=small))
     for i, other in enumerate(others):
-        marks.append(Dots(np.stack([at + 0.06 * (i % 4 + 1), other], axis=1), s.role, size=0.7 * small))
+        label = "" if i else s.others_label
+        marks.append(Dots(np.stack([at + 0.06 * (i % 4 + 1), other], axis=1), s.role, label, size=0.7 * small))
     if s.value is not None:
         marks.append(Dots(np.stack([at, value], axis=1), Role.VALUE, s.name, size=small))
-    every = np.concatenate([value, centre, *others, *reach, *(bars or ()), *(region or ())])
-    ends = np.log(every[every > 0]) if log else every
-    margin = 0.05 * max(float(np.ptp(ends)), 1e-9)
-    limits = np.array([ends.min() - margin, ends.max() + margin])
-    low, high = np.exp(limits) if log else limits
-    size = (float(np.clip(2.5 + 0.5 * count, 6, 9)), 4.6)
-    scales = Scales(x, y, s.names, whole=True, log_y=log)
-    corner = np.array([0.4, low if least is None else least])
-    return Panel(marks, corner, np.array([count + 0.6, high]), size=size, scales=scales, equal=False)
+    every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
+    low, high = _limits(every, log)
+    return _side_by_side(
+        marks, value.size, low if least is None else least, high, Scales(x, y, s.names, whole=True, log_y=log)
+    )
+
+
+def _limits(numbers: Array, log: bool = False) -> tuple[float, float]:
+    """Return the ends of an axis for these numbers, with a margin."""
+    ends = np.log(numbers[numbers > 0]) if log else numbers
+    margin = 0.06 * max(float(np.ptp(ends)), 1e-9)
+    low, high = (float(end) for end in (ends.min() - margin, ends.max() + margin))
+    return (float(np.exp(low)), float(np.exp(high))) if log else (low, high)
+
+
+def _side_by_side(marks: list[Mark], count: int, low: float, high: float, scales: Scales) -> Panel:
+    size = (float(np.clip(2.5 + 0.5 * count, 4.8, 7.2)), 3.6)
+    return Panel(marks, np.array([0.4, low]), np.array([count + 0.6, high]), size=size, scales=scales, equal=False)
 
 
 def _boxes(at: Array, wide: float, low: Array, high: Array) -> Array:
     """Return the corners of a box about each place, from low to high: (n, 4, 2)."""
     x = at[:, None] + [-wide, wide, wide, -wide]
     return np.stack([x, np.stack([low, low, high, high], axis=1)], axis=2)
+
+
+def two_groups(subjects: Mapping[str, Subject], x: str, y: str, regions: bool) -> Scene:
+    """Return each number of two releases; with ``regions`` what the region of its population's mean leaves to each."""
+    marks: list[Mark] = []
+    ends: list[Array] = []
+    for shift, role, (name, s) in zip((-0.12, 0.12), GROUPS, subjects.items(), strict=True):
+        value = np.ravel(s.about if s.raw is None or not regions else s.raw)
+        half = np.zeros(value.size) if s.region is None or not regions else s.region.bars()
+        at = np.stack([np.arange(1, value.size + 1) + shift, value], axis=1)
+        up = np.stack([0 * value, half], axis=1)
+        label = "" if not half.any() or ends else f"{s.p:.0%} region for each population's mean"
+        marks += [Line(segments(at - up, at + up), role, label), Dots(at, role, f"released mean of {name}")]
+        ends += [at - up, at + up]
+    low, high = _limits(np.concatenate(ends)[:, 1])
+    return Scene([[_side_by_side(marks, value.size, low, high, Scales(x, y, s.names, whole=True))]])
 
 
 def mapped(
@@ -75,24 +137,38 @@ def mapped(
     close: float,
     unit: str,
     again: Sequence[Array] = HERE,
+    label: str = "",
 ) -> Scene:
     """Return the map, on a panel that holds its ground; and closer, where the error is smaller than ``close`` on it.
 
-    ``place`` says where a point stands, ``region`` and ``error`` are the edges of both, drawn ``again`` at every shift.
+    ``place`` says where a point stands, ``region`` and ``error`` are the edges of both, drawn ``again`` at every shift; the
+    error has a ``label`` of its own, or the usual one.
     """
     at = place(s.about)
+    centre = place(s.centre)
     reach = broken(region + shift for shift in again)
     marks: list[Mark] = [*ground.marks, Line(reach, Role.REACH, "range of clipped records")]
     half = np.inf
     if error is not None:
         half = float(np.abs(error - at).max())
-        marks += blur([error + shift for shift in again], [(at + shift)[None] for shift in again], s.error_label)
-    marks.append(Dots(place(s.centre)[None], Role.CENTRE, "public centre"))
+        cores = [(at + shift)[None] for shift in again]
+        marks += blur([error + shift for shift in again], cores, label or s.error_label)
+    marks.append(Dots(centre[None], Role.CENTRE, s.public))
     if s.others is not None:
-        marks.append(Dots(np.stack([place(other) for other in s.others]), s.role, size=4.0))
+        marks.append(Dots(np.stack([place(other) for other in s.others]), s.role, s.others_label, size=4.0))
     if s.value is not None:
         marks.append(Dots(at[None], Role.VALUE, s.name))
     whole = replace(ground, marks=marks)
     if half >= close:
         return Scene([[whole]])
-    return Scene([[whole, whole.closer(at, half, f"close up: {3.2 * half:.2g}{unit} across")]], columns=4)
+    half = near(half, float(np.abs(centre - at).max()))
+    return Scene([[whole, whole.closer(at, half, f"close up: {3.2 * half:.2g}{unit} across")]])
+
+
+def near(error: float, away: float) -> float:
+    """Return half of what a close-up shows, less its margin: the error, and the public centre if it is not far away.
+
+    >>> near(0.1, 0.3), near(0.1, 3.0)
+    (0.3, 0.1)
+    """
+    return max(error, away) if away < NEARBY * error else error

@@ -3,7 +3,7 @@
 By other metrics, and of correlations and variances: what an error says for certain of each, and no more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -12,11 +12,14 @@ import numpy as np
 from ..numerics.arrays import Array
 from .base import Rows, View, numbered
 from .layouts import Range, intervals
-from .scene import CIRCLE, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, broken
+from .scene import CIRCLE, GROUPS, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, broken
 from .subject import Subject
 
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
 WIDEST = 300.0  # of a radius in an exponent
+TIMES = (20, 10, 5, 2)  # ellipses that hardly differ are drawn so many times as far apart
+LEAST = 0.55  # of a variance that is drawn so, in parts of what it is compared with
+MOST = 1.8
 
 
 class Matrices(View):
@@ -55,34 +58,34 @@ class Matrices(View):
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
             return super().caption(s)
-        return "What was public before, and what was released, in the same colours: orange above zero, blue below."
+        colours = "in the same colours: orange above zero, blue below"
+        return f"What was public before, and what was released, {colours}; and their difference, in colours of its own."
 
     def scene(self, s: Subject) -> Scene:
         if self.banded and _are_ellipses(s.about):
             return _ellipses(s)
-        below = [] if (spectrum := self.spectrum(s)) is None else [[spectrum]]
-        return Scene([self._heat(s), *below], columns=4)
+        other = s.value if s.others is None else s.others[0]
+        if other is None:
+            return Scene([[_matrix(self._cells(s.centre, np.abs(s.centre).max(), s.names), s.public, 3.6)]])
+        name = s.name if s.others is None else s.others_label.removesuffix("s")
+        rows = self._heat({s.public: s.centre, name: other}, s.names)
+        return Scene([rows, below] if (below := self.spectrum(s)) else [rows])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
         """Return both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
         first, second = (s.about for s in subjects.values())
         if _are_ellipses(first, second):
             return _two_ellipses(subjects, self.banded)
-        one, two = subjects
         names = next(iter(subjects.values())).names
-        most = float(max(np.abs(first).max(), np.abs(second).max()))
-        apart = max(float(np.abs(second - first).max()), 1e-300)
-        panels = [_matrix(Cells(first, most, names, ""), one, 4.2), _matrix(Cells(second, most, names, ""), two, 4.2)]
-        panels.append(_matrix(Cells(second - first, apart, names, "difference"), f"{two} minus {one}", 4.2))
-        return Scene([panels])
+        return Scene([self._heat({name: s.about for name, s in subjects.items()}, names)])
 
     def left(self, s: Subject, length: float) -> Range:
         """Return the range of each eigenvalue within an error: the k-th rises with the matrix (Weyl), so it is certain."""
         low, high = matrix_bounds(s, length)
         return _spectrum(low), _spectrum(high)
 
-    def spectrum(self, s: Subject) -> Panel | None:
-        """Return the eigenvalues, the largest first, with what the error, clipping and the region leave to each; None where
+    def spectrum(self, s: Subject) -> list[Panel]:
+        """Return the eigenvalues, the largest first, with what the error, clipping and the region leave to each; nothing where
         nothing is certain."""
         value = _spectrum(s.about)
         reach = self.left(replace(s, value=None, chart=None, geodesic=True), s.radius)
@@ -90,28 +93,32 @@ class Matrices(View):
         region = None if s.region is None else self.left(replace(s, value=s.raw), s.region_radius)
         log = bool((value if bars is None else bars[0]).min() > 0)
         names = ("eigenvalue, the largest first", "eigenvalue")
-        panel = intervals(replace(s, names=()), *names, reach, bars, region, read=_spectrum, log=log)
+        panel, *more = intervals(
+            replace(s, names=(), others=None), *names, reach, bars, region, read=_spectrum, log=log
+        )
         negative = np.flatnonzero(value <= 0)
         if not len(negative):
-            return panel
+            return [panel, *more]
         at = np.stack([negative + 1, value[negative]], axis=1)
         ends = np.array([[panel.low[0], 0.0], [panel.high[0], 0.0]])
         marks = [*panel.marks, Line(ends, Role.TIE), Dots(at, Role.NOISE, "not positive", size=12.0)]
-        return replace(panel, marks=marks)
+        return [replace(panel, marks=marks), *more]
 
-    def _heat(self, s: Subject) -> list[Panel]:
-        """Return the public centre beside the release, or a made-up one, in the same colours."""
-        other = s.value if s.others is None else s.others[0]
-        matrices = {"public centre": s.centre}
-        if other is not None:
-            made_up = "a made-up release" if s.role is Role.DRAW else "a made-up record"
-            matrices[s.name if s.others is None else made_up] = other
-        most = self.most or max(float(np.abs([*matrices.values()]).max()), 1e-300)
-        panels = []
-        for title, matrix in matrices.items():
-            rows = [[format(x, self.digits) for x in row] for row in matrix.tolist()] if len(matrix) <= WRITTEN else []
-            panels.append(_matrix(Cells(matrix, most, s.names, self.unit, rows), title, 4.8))
-        return panels
+    def _heat(self, both: Mapping[str, Array], names: Sequence[str]) -> list[Panel]:
+        """Return two matrices in the same colours; and the second minus the first, in colours of its own."""
+        most = self.most or max(float(np.abs([*both.values()]).max()), 1e-300)
+        panels = [_matrix(self._cells(matrix, most, names), title, 2.3) for title, matrix in both.items()]
+        one, two = both
+        apart = both[two] - both[one]
+        largest = max(float(np.abs(apart).max()), 1e-300)
+        stronger = f", colours ×{most / largest:.2g}" if largest < most else ""
+        decimals = f"z.{max(0, 1 - int(np.floor(np.log10(largest))))}f"
+        cells = replace(self._cells(apart, largest, names, decimals), unit="difference")
+        return [*panels, _matrix(cells, f"{two} minus {one}{stronger}", 2.3)]
+
+    def _cells(self, matrix: Array, most: float, names: Sequence[str], digits: str = "") -> Cells:
+        written = [[format(x, digits or self.digits) for x in row] for row in matrix.tolist()]
+        return Cells(matrix, most, names, self.unit, written if len(matrix) <= WRITTEN else [])
 
 
 class LogEuclideanMatrices(Matrices):
@@ -138,7 +145,7 @@ class TransportMatrices(Matrices):
         root = np.sqrt(np.maximum(_spectrum(s.about), 0.0))
         return np.maximum(root - length, 0.0) ** 2, (root + length) ** 2
 
-    def spectrum(self, s: Subject) -> Panel | None:
+    def spectrum(self, s: Subject) -> list[Panel]:
         return super().spectrum(replace(s, region=None))
 
 
@@ -153,8 +160,8 @@ class LogCholeskyMatrices(Matrices):
     def shown(self, s: Subject) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
-    def spectrum(self, s: Subject) -> None:
-        return None
+    def spectrum(self, s: Subject) -> list[Panel]:
+        return []
 
 
 class Correlations(LogCholeskyMatrices):
@@ -182,7 +189,7 @@ class Variances(View):
         """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""
         half = s.error if s.noise is None else s.noise.reach(len(s.noise.w)) * s.reach
         bars = None if half is None else _about(s.about, half)
-        return Scene([[intervals(s, "channel", "variance", _about(s.centre, s.reach), bars, log=True)]])
+        return Scene([intervals(s, "channel", "variance", _about(s.centre, s.reach), bars, log=True)])
 
 
 def matrix_bounds(s: Subject, error: float) -> Range:
@@ -222,43 +229,69 @@ def _ellipses(s: Subject) -> Scene:
     Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
     submatrix.
     """
-    lines = [Line(np.stack(_about(s.centre, s.radius)), Role.REACH, "range of clipped records")]
-    soft = None
-    if s.error is not None:
-        low, high = matrix_bounds(s, s.error)
-        soft = Soft([high, low], [s.about], s.error_label)
-        lines.append(Line(np.stack([low, high]), Role.NOISE))
-    if region := _region_bounds(s):
-        lines.append(Line(np.stack(region), Role.REGION, s.region_label))
+    bounds = [] if s.error is None else [*matrix_bounds(s, s.error)]
+    region = _region_bounds(s)
     others = () if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
-    lines += [Line(other[None], s.role, variant=i) for i, other in enumerate(others)]
-    lines.append(Line(s.centre[None], Role.CENTRE, "public centre"))
+    larger, times = _larger(s.centre, [s.about, *bounds, *region, *others])
+    more = f", ×{times}" if times > 1 else ""
+    soft = None
+    lines = []
+    if times == 1:
+        lines.append(Line(np.stack(_about(s.centre, s.radius)), Role.REACH, "range of clipped records"))
+    if bounds:
+        low, high = (larger(bound) for bound in bounds)
+        soft = Soft([high, low], [larger(s.about)], f"{s.error_label}{more}")
+        lines.append(Line(np.stack([low, high]), Role.NOISE))
+    if region:
+        lines.append(Line(np.stack([larger(bound) for bound in region]), Role.REGION, s.region_label))
+    for i, other in enumerate(others):
+        lines.append(Line(larger(other)[None], s.role, "" if i else f"{s.others_label}{more}", variant=i))
+    lines.append(Line(s.centre[None], Role.CENTRE, s.public))
     if s.value is not None:
-        lines.append(Line(s.value[None], Role.VALUE, s.name))
-    return _planes(s, lines, soft, 2 if len(s.about) == 2 else 3)
+        lines.append(Line(larger(s.value)[None], Role.VALUE, f"{s.name}{more.replace(',', ', differences')}"))
+    return _planes(s, lines, soft)
+
+
+def _larger(about: Array, matrices: Sequence[Array]) -> tuple[Callable[[Array], Array], int]:
+    """Return a function that moves matrices away from one of them, and how many times as far: so that differences are seen, and
+    all stay positive definite and at most half as large again.  What lies between two matrices stays between them."""
+
+    def moved(matrix: Array, times: int) -> Array:
+        return np.asarray(about + times * (matrix - about))
+
+    def small(times: int) -> bool:
+        every = np.linalg.eigvals([np.linalg.solve(about, moved(matrix, times)) for matrix in matrices]).real
+        return bool(every.min() > LEAST and every.max() < MOST)
+
+    times = next((times for times in TIMES if small(times)), 1)
+    return lambda matrix: moved(matrix, times), times
 
 
 def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
     """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
-    lines = []
-    label = "{:.0%} region for its population's mean, by two ellipses"
-    for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
-        if banded and (region := _region_bounds(s)):
-            lines.append(Line(np.stack(region), role, label.format(s.p), faint=True))
-            label = ""
-        lines.append(Line(s.about[None], role, f"released mean of {name}"))
+    regions = {name: _region_bounds(s) if banded else [] for name, s in subjects.items()}
     first = next(iter(subjects.values()))
-    return _planes(first, lines, None, 1 if len(first.about) == 2 else 3)
+    every = [s.about for s in subjects.values()] + [bound for region in regions.values() for bound in region]
+    larger, times = _larger(first.about, every)
+    lines = []
+    label = f"{first.p:.0%} region for its population's mean, by two ellipses"
+    for role, (name, s) in zip(GROUPS, subjects.items(), strict=True):
+        if regions[name]:
+            lines.append(Line(np.stack([larger(bound) for bound in regions[name]]), role, label, faint=True))
+            label = ""
+        more = f", differences ×{times}" if times > 1 and lines and role is Role.SECOND else ""
+        lines.append(Line(larger(s.about)[None], role, f"released mean of {name}{more}"))
+    return _planes(first, lines)
 
 
-def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None, columns: int) -> Scene:
+def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None = None) -> Scene:
     """Return a panel for each plane of two axes with the ellipses of matrices, which stand in place of points in the marks."""
     every = np.concatenate([line.points for line in lines])
     extent = 1.05 * np.sqrt(np.diagonal(every, axis1=1, axis2=2).max(axis=0))
-    size = (6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 0.8)
+    size = (3.8, float(np.clip(3.4 * extent[1] / extent[0], 2.2, 4.2)))
     if len(extent) == 3:  # one scale for all panels
         extent = np.full(3, extent.max())
-        size = (3.4, 3.8)
+        size = (2.4, 2.4)
     panels = []
     for plane in combinations(range(len(extent)), 2):
         part = np.ix_(plane, plane)
@@ -272,7 +305,7 @@ def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None, columns: int) 
         x, y = (s.called(i) if s.names else f"channel {i + 1}" for i in plane)
         high = extent[list(plane)]
         panels.append(Panel(marks, -high, high, size=size, scales=Scales(x, y)))
-    return Scene([panels], columns)
+    return Scene([panels])
 
 
 def _matrix(cells: Cells, title: str, size: float) -> Panel:

@@ -19,6 +19,7 @@ def _part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+PNG = "data:image/png;base64,"
 SCRIPT = _part("turning.js")  # turns landmarks in space
 STYLE = _part("report.css")
 
@@ -68,7 +69,8 @@ class Grid(NamedTuple):
             f'<tr><th scope="row">{_html(first)}</th>{"".join(f"<td>{_html(cell)}</td>" for cell in rest)}</tr>'
             for first, *rest in self.rows
         )
-        return f'<div class="scroll"><table class="{kind}">\n{top}<tbody>\n{rows}\n</tbody>\n</table></div>'
+        table = f'<table class="{kind}">\n{top}<tbody>\n{rows}\n</tbody>\n</table>'
+        return f'<div class="scroll" tabindex="0">{table}</div>'
 
     def markdown(self, image: str) -> str:
         header = self.header or [""] * len(self.rows[0])
@@ -85,7 +87,7 @@ class Picture(NamedTuple):
 
     def html(self, image: str) -> str:
         caption = f"<figcaption>{escape(self.description)}</figcaption>"
-        drawn = f'<div class="picture"><img src="{image}" alt="{escape(self.words)}"></div>'
+        drawn = f'<img src="{image}" alt="{escape(self.words)}" width="{_width(image)}">'
         return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
     def markdown(self, image: str) -> str:
@@ -126,6 +128,11 @@ Block = Paragraph | Points | Grid | Picture | Turning | Listing
 Section = tuple[str, Sequence[Block]]  # a heading, or none, and what stands under it
 
 
+def _width(image: str) -> int:
+    """Return how wide a PNG is drawn on a page: half of its width in dots, which stands in its head."""
+    return int.from_bytes(base64.b64decode(image.removeprefix(PNG)[:32])[16:20]) // 2
+
+
 def _html(text: str) -> str:
     """Return text with nothing in it that HTML would take for its own; equations stay on one line."""
     if isinstance(text, Code):
@@ -150,15 +157,16 @@ def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
 
 
 def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
-    """Return the page in HTML, with its picture and style inside."""
-    image = "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
+    """Return the page in HTML, with its picture and style inside; what has a heading is folded."""
+    image = PNG + base64.b64encode(picture).decode("ascii")
     body = ""
     policy = POLICY
     if any(isinstance(block, Turning) for _, blocks in sections for block in blocks):
         policy += f"; script-src 'sha256-{base64.b64encode(sha256(SCRIPT.encode()).digest()).decode('ascii')}'"
     for heading, blocks in sections:
-        top = f"<h2>{_html(heading)}</h2>\n" if heading else ""
-        body += f"<section>\n{top}" + "\n".join(block.html(image) for block in blocks) + "\n</section>\n"
+        inside = "\n".join(block.html(image) for block in blocks)
+        folded = f"<details>\n<summary><h2>{_html(heading)}</h2></summary>\n{inside}\n</details>\n"
+        body += folded if heading else f"{inside}\n"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -192,7 +200,7 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a bro
 # -- notebooks ---------------------------------------------------------------------------------------------------------------
 def notebook(picture: bytes, seen: str, facts: Sequence[tuple[str, str]]) -> str:
     """Return a picture, what it shows for those who do not see it, and paragraphs that open with what they are about."""
-    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    source = f"{PNG}{base64.b64encode(picture).decode()}"
     image = f'<img alt="{escape(seen)}" style="max-width:min(100%,60rem)" src="{source}">'
     paragraphs = (f"<p>{f'<b>{escape(about)}:</b> ' if about else ''}{escape(text)}</p>" for about, text in facts)
     return f'<div style="max-width:60rem">{image}{"".join(paragraphs)}</div>'

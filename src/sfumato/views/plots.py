@@ -15,10 +15,11 @@ from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .figures import balanced, draw
+from .base import View
+from .figures import draw
 from .page import escape, notebook
 from .subject import Links, Subject
-from .words import facts, frozen, nearer, powers
+from .words import facts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,28 +107,23 @@ def plot(
     channels: Sequence[str] = (),
 ) -> Figure:
     """Return the picture of a release with its error, as :func:`plot_release` says, and write it if a file is named."""
-    g = release.guarantee
     view = view_of(release)
     if channels:
         view.check_names(channels, release.value.shape)
     s = Subject.of(release, p, links, channels)
-    known = "nothing public is known of its error"
-    if s.error is not None and release.predicted_error is not None:
-        distance = release.predicted_error.distance
-        known = f"with probability {p:g} {release.estimate} lies within {s.error:.3g} ({distance})"
-    if release.gain is not None:
-        known = (
-            f"with probability {p:g} the mean of the records lies within {s.error:.3g} (noise alone {release.noise(p):.3g}), "
-            f"{nearer(release.gain)} than the public centre"
-        )
-    sentences = [f"{powers(str(g.privacy))}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
-    sentences += list(filter(None, [view.shown(s), frozen(release)]))
-    sentences += [] if release.on_manifold else [view.off_manifold(s)]
-    sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
-    drawn = captioned(draw(view.scene(s)), sentences, title)
+    warned = [] if release.on_manifold else [view.off_manifold(s)]
+    if not release.guarantee.private:
+        warned.append(release.guarantee.condition or "made for study: not a private release")
+    drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
     if path is not None:
         write_picture(drawn, path, in_words(release, p, channels))
     return drawn
+
+
+def caption(s: Subject, view: View) -> str:
+    """Return what a picture shows by what, to stand below it."""
+    sentences = filter(None, [view.caption(s), view.shown(s)])
+    return " ".join(f"{words[0].upper()}{words[1:].removesuffix('.')}." for words in sentences)
 
 
 def html(release: Release) -> str:
@@ -136,25 +132,12 @@ def html(release: Release) -> str:
     return notebook(render(plot(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)])
 
 
-def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
-    """Return a figure with sentences below it, each in lines of its own, and a title above."""
-    columns = int(12.8 * drawn.get_figwidth())
-    lines = [line for s in sentences for line in balanced(s, columns)]
-    drawn.supxlabel("\n".join(lines), fontsize=10)
-    drawn.set_figheight(drawn.get_figheight() + 0.18 * max(0, len(lines) - 2))
-    if drawn.legends:  # which a title of the figure would cover
-        drawn.legends[0].set_title(title)
-    elif title:
-        drawn.suptitle(title, fontsize=12)
-    return drawn
-
-
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
     """Return a figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description
     of a PNG."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
-    drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
+    drawn.savefig(buffer, format=form, dpi=220, metadata=metadata)
     if form != "svg" or not words:
         return buffer.getvalue()
     start, tag, rest = buffer.getvalue().decode().partition("<svg ")

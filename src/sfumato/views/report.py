@@ -3,10 +3,8 @@
 Everything on the page comes from the release; no data enter here.
 """
 
-import csv
 import os
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +17,26 @@ from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
+from .plots import caption as captioned
 from .plots import in_words, plot, render
 from .subject import Links, Subject
-from .words import first, nearer, notes, powers, promise, rounding, running_time, stated_epsilon, what, whole
+from .words import (
+    first,
+    guesses,
+    in_short,
+    nearer,
+    notes,
+    powers,
+    promise,
+    rounding,
+    running_time,
+    stated_epsilon,
+    whole,
+)
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
+READ = "The release itself is a JSON file, whose keys the documentation explains. This reads it back, and asks it for an error:"
+LOADED = 'import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'
 EXACT = ".10g"  # digits enough to repeat a calculation with
 WITH_KNOWN_LAW = ("laplace", "staircase")  # mechanisms whose errors are quantiles where the view of the space says so
 QUANTITIES = {  # what the noise of a mechanism is scaled to
@@ -89,7 +102,7 @@ def write_report(
     ...     write_report(release, Path(folder) / "mean.md")
     ...     print((Path(folder) / "mean.md").read_text(encoding="utf-8").splitlines()[0])
     ...     sorted(file.name for file in Path(folder).iterdir())
-    # The private Fréchet mean of 100 vectors of 2 numbers
+    # The private mean of 100 vectors of 2 numbers
     ['mean.md', 'mean.png']
     """
     path = Path(path)
@@ -98,42 +111,42 @@ def write_report(
     s = Subject.of(release, 0.95, outline, channels)
     private = "private " if release.guarantee.private else ""
     things = "units" if release.scalar is not None else view_of(release).things(s)
-    title = f"The {private}{what(release, things).removesuffix(',')}"
+    name = "mean" if release.kind is Kind.MEAN else release.statistic
+    title = f"The {private}{name} of {release.n} {things}"
+    turning = view_of(release).more(s)
     sections: list[Section] = [
-        ("", _glance(release, s, words, caption)),
+        ("", [Picture(caption or captioned(s, view_of(release)), words), *_glance(release, s)]),
+        *([("In space, to turn by hand", turning)] if turning else []),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
         ("The released value", _value(release, s)),
         ("How to cite it", _citation(release)),
-        ("How to read the record", _keys(release)),
+        ("How to read the record", [Paragraph(READ), Listing(LOADED)]),
     ]
     if image is None:
         image = render(plot(release, links=outline, channels=channels), words=words)
     write_page(path, title, sections, image)
 
 
-def _glance(release: Release, s: Subject, words: str, caption: str) -> list[Block]:
+def _glance(release: Release, s: Subject) -> list[Block]:
+    """Return what was released, how private and how accurate it is, in three sentences and a table."""
     g = release.guarantee
-    view = view_of(release)
-    stated = "not predicted"
-    if release.predicted_error is not None:
-        distance = release.predicted_error.distance
-        stated = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95% ({distance})"
-    if release.gain is not None:
-        stated = (
-            f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted; "
-            f"{nearer(release.gain)} than the public centre. Noise alone: {stated}"
-        )
-    promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
-    rows = [
-        ("Privacy", promised if g.private or g.condition else "none: made for study"),
-        ("Error", stated),
-        ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
-        ("Made", f"{made} with sfumato {release.version}"),
-    ]
-    return [Grid(rows), Picture(caption or view.caption(s), words), *view.more(s)]
+    promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
+    rows = [("Privacy", promised if g.private or g.condition else "none: made for study"), ("Records", str(release.n))]
+    if release.gain is not None:
+        error = f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted"
+        rows.append(("Whole error", f"{error}; {nearer(release.gain)} than the {s.public}"))
+    if release.predicted_error is not None:
+        noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
+        rows.append(("Of the noise", noise))
+    rows.append(("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"))
+    rows.append(("Made", f"{made} with sfumato {release.version}"))
+    what, *others = in_short(release)
+    if g.mu is not None:
+        others.insert(0, f"Of 100 guesses whether one unit is in, at most {guesses(g.mu)} are right instead of 50.")
+    return [Paragraph(" ".join([what, *others])), Grid(rows)]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -278,19 +291,6 @@ def _citation(release: Release) -> list[Block]:
     if kind.paper not in ("", KNG.paper):
         items.append(("This mechanism:", kind.paper))
     return [Points(items)]
-
-
-def _keys(release: Release) -> list[Block]:
-    lines = files(__package__).joinpath("record.csv").read_text(encoding="utf-8").splitlines()[1:]
-    meanings = dict(csv.reader(lines))
-    parts = ["format", "value", "guarantee", *release.record]
-    present = [key for part in parts for key in (part, *(key for key in meanings if key.startswith(f"{part}.")))]
-    rows = [(Code(key), meanings.get(key, "an addition to this record")) for key in present]
-    return [
-        Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
-        Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
-        Grid(rows, ("Key", "Meaning")),
-    ]
 
 
 # -- numbers in words --------------------------------------------------------------------------------------------------

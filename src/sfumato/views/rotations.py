@@ -4,6 +4,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
+from .directions import angle_label
 from .globe import Globe, cap
 from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blur, marker
 from .subject import Subject
@@ -35,21 +36,21 @@ class Rotations(View):
         if s.error is not None:
             angle = min(s.error, np.pi)
             size = marker(160 * angle, 5.0)
-            label = f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
+            label = angle_label(s, angle)
             for axis in s.about.T:
                 x, y, depth = globe.frame @ axis
                 edge = cap(axis, angle) @ globe.frame[:2].T
                 marks += blur([edge], [np.array([[x, y]])], label, faint=bool(depth < 0))
                 label = ""
-        marks += _axes(globe, s.centre, Role.CENTRE, "public centre", 5.0)
-        for other in () if s.others is None else s.others:
-            marks += [globe.dot(axis, s.role) for axis in other.T]
+        marks += _axes(globe, s.centre, Role.CENTRE, s.public, 5.0)
+        for i, axis in enumerate(() if s.others is None else np.concatenate(np.swapaxes(s.others, 1, 2))):
+            marks.append(globe.dot(axis, s.role, "" if i else s.others_label))
         if s.value is not None:
             marks += _axes(globe, s.value, Role.VALUE, s.name, size)
         for name, (x, y, depth) in zip("xyz", (globe.frame @ s.about).T, strict=True):
             away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
             marks.append(Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0)))
-        return Scene([[Panel(marks, np.full(2, -1.2), np.full(2, 1.2))]])
+        return Scene([[Panel(marks, np.full(2, -1.2), np.full(2, 1.2), size=(4.6, 4.6))]])
 
 
 def _axes(globe: Globe, matrix: Array, role: Role, label: str, size: float) -> list[Mark]:

@@ -7,7 +7,7 @@ colours belong to roles.  Marks are drawn in their order, the first behind all o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -36,6 +36,9 @@ class Role(StrEnum):
     OTHER = "other"  # made-up or public records
 
 
+GROUPS = (Role.FIRST, Role.SECOND)  # of two releases that are compared
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
     """A line through points (n, 2); a row of NaN ends a stretch.  Of a role several are told apart by their ``variant``."""
@@ -45,6 +48,7 @@ class Line:
     label: str = ""
     faint: bool = False
     variant: int = 0
+    fill: bool = False  # whether the area inside is washed pale
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +141,9 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Rows of panels, or a table; and how many columns its legend has."""
+    """Rows of panels."""
 
-    rows: Sequence[Sequence[Panel]] = ()
-    columns: int = 2
-    header: Sequence[str] = ()
-    table: Sequence[Sequence[str]] = field(default_factory=list)
+    rows: Sequence[Sequence[Panel]]
 
     @property
     def panels(self) -> list[Panel]:
@@ -151,7 +152,7 @@ class Scene:
 
 def around(points: Sequence[Array], margin: float) -> tuple[Array, Array]:
     """Return the corners of all these points, with a margin."""
-    every = np.concatenate([np.reshape(each, (-1, 2)) for each in points])
+    every = np.concatenate([np.reshape(each, (-1, np.shape(each)[-1])) for each in points])
     return np.nanmin(every, axis=0) - margin, np.nanmax(every, axis=0) + margin
 
 

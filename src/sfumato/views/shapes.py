@@ -1,6 +1,6 @@
-"""Landmarks over the public reference, in the plane or in space from three sides; outlines as curves with a band."""
+"""Landmarks over the public ones, in the plane or in space from three sides; outlines as curves with a band."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,20 +11,39 @@ from .base import View
 from .bending import bent_grid, can_bend, magnified
 from .curves import across, band, looks_like_an_outline, overlaid, sides_of
 from .page import Block, Turning
-from .scene import CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Words, around, blur, broken, closed, segments
+from .scene import (
+    CIRCLE,
+    GROUPS,
+    Arrows,
+    Dots,
+    Line,
+    Mark,
+    Panel,
+    Role,
+    Scene,
+    Words,
+    around,
+    blur,
+    broken,
+    closed,
+    segments,
+)
 from .subject import Links, Noise, Subject
 
-MOST_NUMBERS = 100  # beside landmarks
-BESIDE = 0.45  # height to width, above which a grid stands beside a shape, not below
-WIDTH = 9.0  # of a picture, in inches
+MOST_NUMBERS = 30  # beside landmarks: of more, every second, fifth, … has one
+BESIDE = 0.6  # height to width, above which a grid stands beside a shape, not below
+WIDTH = 6.5  # of a picture, in inches
 NEAR = 1e-6  # coordinates that differ by less, of the size, may be equal but for rounding
 JUST_SEEN = 0.015  # of the size of a shape: an error of made-up releases that is smaller is drawn larger
 LARGER = (1, 2, 5, 10, 20, 50, 100)
-PLANE = np.eye(2)
 # Views of axes x (the longest of the reference), y and z, by what goes right and up: none shows a mirror image
 FRONT = np.eye(3)[[0, 1]]
-RIGHT = np.array([[0, 0, -1], [0, 1, 0]])
-ABOVE = np.array([[1, 0, 0], [0, 0, -1]])
+SIDE = np.array([[0, 0, -1], [0, 1, 0]])
+TOP = np.array([[1, 0, 0], [0, 0, -1]])
+ASKEW = np.array([[0.878, 0, -0.479], [-0.164, 0.939, -0.301]])  # as the figure that turns begins
+SIDES = {"top": TOP, "in space": ASKEW, "front": FRONT, "side": SIDE}
+CORNER = 0.5  # of the width of the front: the least that is left to what stands beside it
+BOX = np.array([[a, a | b] for a in range(8) for b in (1, 2, 4) if not a & b])  # edges, by their corners
 
 
 class Landmarks:
@@ -33,30 +52,31 @@ class Landmarks:
 
     The error is one distance for all: each of k landmarks gets a ball of error/√k, its share if all were off by as much.  The
     noise of a chart has a shape: each landmark gets the ellipsoid that holds it with probability p, by itself; an outline gets
-    a band as wide as its landmarks may be off across it.  Made-up releases that are hardly seen are drawn ``times`` as far.
+    a band as wide as its landmarks may be off across it.  Differences that are hardly seen are ``drawn`` ``times`` as large.
     """
 
     def __init__(self, s: Subject, turned: bool) -> None:
         self.s = s
         reference = s.space.present(s.base)
         k, m = reference.shape
-        self.turn = _principal(reference) if turned else np.eye(m)
+        self.turn = principal(reference) if turned else np.eye(m)
         self.reference = reference @ self.turn
         self.released = None if s.value is None else _turned(s, reference) @ self.turn
         self.about = self.reference if self.released is None else self.released
-        self.others = np.empty((0, k, m)) if s.others is None else s.others @ self.turn
+        others = () if s.others is None else s.others @ self.turn
         self.spread = self.ellipsoids(s.noise)
         if self.spread is None and s.error is not None:
             self.spread = np.tile(s.error**2 / k * np.eye(m), (k, 1, 1))
         self.region = self.ellipsoids(s.region)
-        self.times = 1
-        if s.value is None and self.spread is not None:
-            half = np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])) / np.ptp(self.reference, axis=0).max()
-            self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
-            self.spread = self.times**2 * self.spread
-            self.others = self.reference + self.times * (self.others - self.reference)
-        self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}"
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
+        half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
+        self.times = magnified(self.reference, self.about, half)
+        if s.value is None and self.spread is not None:
+            half /= float(np.ptp(self.reference, axis=0).max())
+            self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
+        self.drawn, *self.others = (self.reference + self.times * (x - self.reference) for x in (self.about, *others))
+        self.larger = f", ×{self.times}" if self.times > 1 else ""
+        self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}{self.larger}"
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
         """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
@@ -73,12 +93,12 @@ class Landmarks:
             return self.times * np.full(len(self.about), share)
         return self.times * across(noise, self.about, ring=True)
 
-    def limits(self, side: Array) -> tuple[Array, Array]:
-        """Return the corners of what is seen from a side, with room for what is about the outermost landmarks."""
-        shapes = [self.reference, self.about, *self.others]
-        halves = [_halves(each, side).max() for each in (self.spread, self.region) if each is not None]
-        margin = max([1.15 * float(half) for half in halves] + [0.06 * float(np.ptp(self.reference, axis=0).max())])
-        return around([shape @ side.T for shape in shapes], margin)
+    def limits(self) -> tuple[Array, Array]:
+        """Return the corners of all that is drawn, with room for what is about the outermost landmarks."""
+        squares = [np.linalg.eigvalsh(each).max() for each in (self.spread, self.region) if each is not None]
+        least = 0.06 * float(np.ptp(self.reference, axis=0).max())
+        margin = max([1.15 * self.times * float(np.sqrt(square)) for square in squares] + [least])
+        return around([self.reference, self.drawn, *self.others], margin)
 
     def marks(self, side: Array, inches: float) -> list[Mark]:
         """Return what is seen from a side, where a unit has so many inches; no dot hides what is about it."""
@@ -87,50 +107,53 @@ class Landmarks:
     def _curves(self) -> list[Mark]:
         marks: list[Mark] = []
         if self.spread is not None:
-            marks += band(self.about, self.widths(self.s.noise), True, self.label)
+            marks += band(self.drawn, self.widths(self.s.noise), True, self.label)
         if self.region is not None:
-            edges = sides_of(self.about, self.widths(self.s.region), ring=True)
+            edges = sides_of(self.drawn, self.widths(self.s.region), ring=True)
             marks.append(Line(broken(edges), Role.REGION, self.s.region_label))
-        return marks + overlaid(self.s, self.reference, self.about, self.others, ring=True)
+        return marks + overlaid(self.s, self.reference, self.drawn, self.others, ring=True)
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
         s = self.s
         reference = self.reference @ side.T
-        at = self.about @ side.T
+        at = self.drawn @ side.T
         pairs = joined(s.links, len(at))
-        marks: list[Mark] = []
+        marks = [] if len(pairs) else hull(reference)
         size = 4.5
-        away = 3.0
+        away = 8.0
         if self.spread is not None:
-            size = float(np.clip(0.7 * 72 * inches * np.median(_halves(self.spread, side)[:, -1]), 1.6, 5.0))
-            marks += blur(_rings(at, self.spread, side), list(at[:, None]), self.label)
+            halves = self.times * 72 * inches * _halves(self.spread, side)[:, -1]
+            size = float(np.clip(0.7 * np.median(halves), 2.4, 5.0))
+            away += min(0.6 * float(np.median(halves)), 12.0)
+            marks += blur(_rings(at, self.times**2 * self.spread, side), list(at[:, None]), self.label)
         if self.region is not None:
-            away += 0.75 * 72 * inches * float(np.median(_halves(self.region, side)[:, -1]))
-            marks.append(Line(broken(_rings(at, self.region, side)), Role.REGION, s.region_label))
-        for i, other in enumerate(self.others @ side.T):
+            marks.append(Line(broken(_rings(at, self.times**2 * self.region, side)), Role.REGION, s.region_label))
+        for i, other in enumerate(other @ side.T for other in self.others):
             marks.append(Line(segments(reference, other), Role.TIE))
-            marks += [Line(segments(*other[pairs.T]), s.role, variant=i), Dots(other, s.role, size=4.0)]
+            marks.append(Line(segments(*other[pairs.T]), s.role, variant=i))
+            marks.append(Dots(other, s.role, "" if i else s.others_label, size=4.0))
         marks.append(Line(segments(*reference[pairs.T]), Role.CENTRE))
-        marks.append(Dots(reference, Role.CENTRE, "public reference", size=size))
+        marks.append(Dots(reference, Role.CENTRE, s.public, size=size))
         if self.released is not None:
             marks += [Line(segments(reference, at), Role.TIE), Line(segments(*at[pairs.T]), Role.VALUE)]
-            marks.append(Dots(at, Role.VALUE, s.name, size=size))
-        role = Role.CENTRE if self.released is None else Role.VALUE
-        for i in range(0, len(at), -(-len(at) // MOST_NUMBERS)):
-            marks.append(Words(at[i], str(i + 1), role, (away, away), "left"))
-        return marks
+            marks.append(Dots(at, Role.VALUE, f"{s.name}{self.larger.replace(',', ', differences')}", size=size))
+        return marks if side is ASKEW else marks + numbers(at, reference, away, len(pairs) > 0)
 
     def grid(self) -> Panel | None:
-        """Return a square grid on the reference, bent to the release or to the first of the others, as seen from the front;
-        None where no grid can bend so, or there is nothing that it bends to."""
-        first = self.reference[:, :2]
+        """Return a square grid on the reference, bent to the release or to the first of the others; None where no grid can
+        bend so, as in space, or there is nothing that it bends to."""
         s = self.s
-        if not can_bend(first) or (self.released is None and (self.spread is None or not len(self.others))):
+        if not self.bends or (self.released is None and (self.spread is None or not self.others)):
             return None
-        if self.released is not None:
-            return bent(first, self.released[:, :2], s.links, Role.VALUE, "the public reference", f"the {s.name}")
-        other = first + (self.others[0, :, :2] - first) / self.times
-        return bent(first, other, s.links, s.role, "the public centre", "one such release")
+        other, role, words = (self.drawn, Role.VALUE, f"the {s.name}")
+        if self.released is None:
+            other, role, words = (self.others[0], s.role, "one such release")
+        return bent(self.reference, other, s.links, role, f"a grid on the {s.public}, bent to {words}{self.larger}")
+
+    @property
+    def bends(self) -> bool:
+        """Whether a grid in the plane can bend from these landmarks to others."""
+        return self.reference.shape[1] == 2 and can_bend(self.reference)
 
     def numbers(self) -> list[list[float]]:
         """Return for each landmark, in hundredths of the largest distance from the middle: reference, release and matrix."""
@@ -156,13 +179,16 @@ class Solids(View):
         return f"{error / np.sqrt(len(s.about)):.3g} a landmark if all share it, in {self.unit}"
 
     def caption(self, s: Subject) -> str:
-        bends = can_bend(Landmarks(s, self.turned).reference[:, :2])
-        grid = " A square grid on the reference is bent as the landmarks moved." if bends else ""
-        return super().caption(s) + grid
+        form = Landmarks(s, self.turned)
+        larger = f" Differences are drawn {form.times} times as large." if form.times > 1 else ""
+        grid = f" A square grid on the {s.public} is bent as the landmarks moved." if form.bends else ""
+        bare = s.links is None and not form.outline
+        pale = " The pale area is the hull of the landmarks, no part of what they are on." if bare else ""
+        return super().caption(s) + larger + grid + pale
 
     def shown(self, s: Subject) -> str:
         own = f"each landmark of that mean lies in the soft region about its own with probability {s.p:g}, taken by itself"
-        bends = can_bend(Landmarks(s, self.turned).reference[:, :2])
+        bends = Landmarks(s, self.turned).bends
         said = {own: s.noise is not None, "the grid bends by all that was released, noise included": bends}
         return "; ".join(words for words, true in said.items() if true)
 
@@ -171,37 +197,37 @@ class Solids(View):
         moved = np.linalg.norm(form.about - form.reference, axis=1) / float(np.ptp(form.reference, axis=0).max())
         first, *others = (f"{i + 1} ({moved[i]:.2%})" for i in np.argsort(-moved)[:3])
         others_too = f", then {' and '.join(others)}" if others else ""
-        return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
+        return f"Landmark {first} lies farthest from where the {s.public} has it, in parts of the length{others_too}."
 
     def scene(self, s: Subject) -> Scene:
         """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
         form = Landmarks(s, self.turned)
-        larger = f"differences drawn {form.times} times as large" if form.times > 1 else ""
-        columns = 3 if form.region is None else 4
-        return _arranged([form], form.marks, form.grid(), columns, larger)
+        larger = f"differences drawn {form.times} times as large" if form.times > 1 and s.value is None else ""
+        return _arranged(form.limits(), form.marks, form.grid(), larger)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
         """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
         grid."""
         forms = {name: Landmarks(s, self.turned) for name, s in subjects.items()}
         (one, first), (two, second) = forms.items()
+        links = first.s.links
+        times = magnified(first.about, second.about)
+        larger = f", difference ×{times}" if times > 1 else ""
+        end = first.about + times * (second.about - first.about)
+        shapes = {f"released mean of {one}": first.about, f"released mean of {two}{larger}": end}
         region = second.s.region
-        tips = None if region is None else second.ellipsoids(replace(region, fixed=radius))
-
-        def marks(side: Array, inches: float) -> list[Mark]:
-            return _overlay({name: form.about @ side.T for name, form in forms.items()}, tips, side, first.s.links)
-
+        tips = second.ellipsoids(None if region is None else replace(region, fixed=times * radius))
         grid = None
-        if can_bend(first.about[:, :2]):
-            grid = bent(first.about[:, :2], second.about[:, :2], first.s.links, Role.SECOND, one, two)
-        return _arranged([first, second], marks, grid, 4, f"from {one} to {two}")
+        if first.bends:
+            grid = bent(first.about, end, links, Role.SECOND, f"a grid on {one}, bent to {two}{larger}")
+        return over_each_other(shapes, links, tips, grid)
 
     def more(self, s: Subject) -> list[Block]:
         if s.about.shape[1] != 3:
             return []
         form = Landmarks(s, self.turned)
-        soft = "" if form.spread is None else f", {form.label} (soft)"
-        words = f"The same in space: {s.name} (dark), public reference (open circles){soft}."
+        soft = "" if form.spread is None else f", {s.error_label} (soft)"
+        words = f"The same in space: {s.name} (dark), {s.public} (open circles){soft}."
         return [Turning(words, form.numbers(), joined(s.links, len(s.about)).tolist())]
 
 
@@ -220,76 +246,107 @@ class Shapes(Solids):
     turned = False
 
 
-def _arranged(
-    forms: Sequence[Landmarks],
-    marks: Callable[[Array, float], list[Mark]],
-    grid: Panel | None,
-    columns: int,
-    title: str,
+def over_each_other(
+    shapes: Mapping[str, Array],
+    links: Links | None,
+    tips: Array | None = None,
+    grid: Panel | None = None,
+    title: str = "",
 ) -> Scene:
-    """Return a panel for each side from which landmarks are seen, and the grid beside or below; or in the corner that three
-    sides leave."""
-    sides = [(PLANE, "")]
-    if forms[0].reference.shape[1] == 3:
-        sides = [(ABOVE, "from above"), (FRONT, "front"), (RIGHT, "from the right")]
-    corners = np.array([[form.limits(side) for side, _ in sides] for form in forms])
-    low = corners[:, :, 0].min(axis=0)
-    high = corners[:, :, 1].max(axis=0)
-    wide, tall = (high - low).T
-    beside = grid is not None and len(sides) == 1 and tall[0] > BESIDE * wide[0]
-    across_all = wide[1] + wide[2] if len(sides) == 3 else wide[0]
-    inches = WIDTH / float(across_all) / (2 if beside else 1)
+    """Return two shapes by their names, and an arrow for each landmark from the first to the second; ``tips`` are ellipsoids
+    about its end."""
+    first, second = shapes.values()
+    margin = 0.07 * float(np.ptp(first, axis=0).max())
+
+    def marks(side: Array, inches: float) -> list[Mark]:
+        return _overlay(shapes, tips, side, links)
+
+    return _arranged(around([first, second], margin), marks, grid, title)
+
+
+def _arranged(
+    limits: tuple[Array, Array], marks: Callable[[Array, float], list[Mark]], grid: Panel | None, title: str
+) -> Scene:
+    """Return a panel for each side from which landmarks between two corners are seen: of the plane one, with a grid beside or
+    below; of space four, each with a box."""
+    low, high = limits
+    if len(low) == 3:
+        return _in_space(low, high, marks, title)
+    wide, tall = high - low
+    beside = grid is not None and tall > BESIDE * wide
+    inches = WIDTH / float(wide) / (1 + beside)
+    panels = [
+        Panel(marks(np.eye(2), inches), low, high, title, (inches * wide, float(np.clip(inches * tall, 1.2, 6.0))))
+    ]
+    panels += [] if grid is None else [replace(grid, size=panels[0].size)]
+    return Scene([panels] if beside else [[panel] for panel in panels])
+
+
+def _in_space(low: Array, high: Array, marks: Callable[[Array, float], list[Mark]], title: str) -> Scene:
+    corners = np.array([np.where([i & 1, i & 2, i & 4], high, low) for i in range(8)])
+    wide, _, deep = high - low
+    columns = (wide, max(deep, CORNER * wide))
+    inches = WIDTH / float(sum(columns))
     panels = []
-    for i, (side, name) in enumerate(sides):
-        size = (inches * float(wide[i]), float(np.clip(inches * tall[i], 1.2, 8.0)))
-        words = ", ".join(filter(None, [name, title]))
-        panels.append(Panel(marks(side, inches), low[i], high[i], words, size))
-    if len(sides) == 1:
-        if grid is None:
-            return Scene([panels], columns)
-        shown = replace(grid, size=panels[0].size)
-        return Scene([[*panels, shown]] if beside else [panels, [shown]], columns)
-    above, front, right = panels
-    corner = [] if grid is None else [replace(grid, size=(right.size[0], above.size[1]), title=f"front: {grid.title}")]
-    return Scene([[above, *corner], [front, right]], columns)
+    for column, (name, side) in zip((0, 1, 0, 1), SIDES.items(), strict=True):
+        box = corners @ side.T
+        frame = Line(segments(*box[BOX.T]), Role.FRAME)
+        ends = around([box], 0.02 * float(wide))
+        across, up = ends[1] - ends[0]
+        size = inches * np.array([columns[column], up * min(1.0, columns[column] / across)])
+        words = ": ".join(filter(None, [title, name]))
+        panels.append(Panel([frame, *marks(side, inches)], *ends, words, (float(size[0]), float(size[1]))))
+    return Scene([panels[:2], panels[2:]])
 
 
 def _overlay(shapes: Mapping[str, Array], tips: Array | None, side: Array, links: Links | None) -> list[Mark]:
-    """Return two shapes, and an arrow for each landmark, as long as the difference is."""
-    first, second = shapes.values()
-    ring = links is None and looks_like_an_outline(first)
+    ring = links is None and side.shape[1] == 2 and looks_like_an_outline(next(iter(shapes.values())))
+    first, second = (shape @ side.T for shape in shapes.values())
     pairs = joined(links, len(first))
-    marks: list[Mark] = []
-    for role, (name, shape) in zip((Role.FIRST, Role.SECOND), shapes.items(), strict=True):
+    marks = [] if ring or len(pairs) else hull(first)
+    for role, name, shape in zip(GROUPS, shapes, (first, second), strict=True):
         marks.append(Line(closed(shape) if ring else segments(*shape[pairs.T]), role))
         marks.append(Dots(shape, role, name, size=1.5 if ring else 3.5))
     if tips is not None and not ring:
         marks.append(Line(broken(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
     marks.append(Arrows(first, second))
-    if ring or len(first) > MOST_NUMBERS:
-        return marks
-    middle = first.mean(axis=0)
-    for i, both in enumerate(zip(first, second, strict=True), start=1):
-        at = max(both, key=lambda end: float(np.linalg.norm(end - middle)))
-        x, y = 11 * (at - middle) / max(float(np.linalg.norm(at - middle)), 1e-300)
-        marks.append(Words(at, str(i), move=(float(x), float(y))))
+    return marks if ring or side is ASKEW else marks + numbers(second, first, 9.0, len(pairs) > 0)
+
+
+def hull(landmarks: Array) -> list[Mark]:
+    """Return the hull of landmarks in the plane, washed pale; nothing where they lie on a line."""
+    from scipy.spatial import ConvexHull
+
+    if len(landmarks) < 3 or np.linalg.svd(landmarks - landmarks.mean(axis=0))[1][1] < NEAR * np.ptp(landmarks):
+        return []
+    return [Line(closed(landmarks[ConvexHull(landmarks).vertices]), Role.FRAME, fill=True)]
+
+
+def numbers(at: Array, other: Array, away: float, lines: bool) -> list[Mark]:
+    """Return the number of each landmark, so many points of print outside whichever of two places lies farther out; of many
+    that of some, or none where lines join them."""
+    if lines and len(at) > MOST_NUMBERS:
+        return []
+    middle = other.mean(axis=0)
+    step = next(step for step in (1, 2, 5, 10, 20, 50, len(at)) if len(at) / step <= MOST_NUMBERS)
+    marks: list[Mark] = []
+    for i in range(step - 1, len(at), step):
+        out = max(at[i], other[i], key=lambda end: float(np.linalg.norm(end - middle)))
+        x, y = away * (out - middle) / max(float(np.linalg.norm(out - middle)), 1e-300)
+        marks.append(Words(out, str(i + 1), move=(float(x), float(y))))
     return marks
 
 
-def bent(first: Array, second: Array, links: Links | None, role: Role, one: str, two: str) -> Panel:
-    """Return a square grid about the first shape, bent to the second, on which both stand; larger, where it is hardly seen."""
-    times = magnified(first, second)
-    second = first + times * (second - first)
+def bent(first: Array, second: Array, links: Links | None, role: Role, title: str) -> Panel:
+    """Return a square grid about the first shape, bent to the second, on which both stand."""
     margin = 0.08 * float(np.ptp([first, second], axis=(0, 1)).max())
     lines = bent_grid(first, second, *around([first, second], margin))
     ring = links is None and looks_like_an_outline(first)
     pairs = joined(range(len(first)) if ring else links, len(first))
-    marks: list[Mark] = [Line(broken(lines), Role.TIE)]
+    marks: list[Mark] = [Line(broken(lines), Role.FRAME)]
     marks += [Line(segments(first, second), role), Line(segments(*second[pairs.T]), role)]
     marks += [Dots(first, Role.CENTRE, size=2.4), Dots(second, role, size=2.0 if len(second) > 30 else 3.5)]
-    larger = f"; differences drawn {times} times as large" if times > 1 else ""
-    low, high = around([first, second, *lines], 0.02 * margin)
-    return Panel(marks, low, high, f"a grid on {one}, bent to {two}{larger}")
+    return Panel(marks, *around([first, second, *lines], 0.02 * margin), title)
 
 
 # -- lines between landmarks ------------------------------------------------------------------------------------------------
@@ -332,7 +389,7 @@ def _turned(s: Subject, reference: Array) -> Array:
     return np.asarray(s.about @ (u @ vt).T)
 
 
-def _principal(center: Array) -> Array:
+def principal(center: Array) -> Array:
     """Return the principal axes of landmarks as columns, the longest first, a rotation; the first landmark of those that lie
     farthest out along an axis is on its positive side, but for the last axis."""
     axes = np.linalg.svd(center, full_matrices=False)[2].T

@@ -90,6 +90,8 @@ class Subject:
     others: Array | None = None  # points beside the centre, as the space presents them
     role: Role = Role.OTHER  # of these
     places: bool = False  # whether directions are places on the Earth
+    public: str = "public centre"  # or mean
+    others_label: str = "made-up records"  # what those are
 
     @classmethod
     def of(cls, release: Release, p: float = 0.95, links: Links | None = None, names: Sequence[str] = ()) -> Subject:
@@ -119,6 +121,7 @@ class Subject:
             links=links,
             names=tuple(names),
             places=is_place(tuple(release.degrees or ())),
+            public="public mean" if release.whole is not None and release.whole.relation else "public centre",
         )
         return subject if chart is None else replace(subject, **_in_chart(release, chart, p))
 
@@ -151,7 +154,7 @@ class Subject:
 
     @property
     def error_label(self) -> str:
-        return f"its {self.p:.0%} error"
+        return f"{self.p:.0%} error of the release"
 
     @property
     def region_label(self) -> str:

@@ -1,60 +1,88 @@
-"""Spaces that are shown as tables: products, a table of each part; subspaces and frames, their vectors."""
+"""Spaces that other views show: products, a row of pictures for each part; subspaces and frames, the numbers of each vector."""
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from ..numerics.arrays import Array
+from ..release.record import SpaceOf
 from ..spaces.product import Product
-from .base import MOST_ROWS, Rows, View, numbered
+from .base import Rows, View, numbered
+from .layouts import intervals
 from .scene import Scene
 from .subject import Subject
 
-Row = tuple[str, ...]
-HEADER: Row = ("Part", "Number", "Value", "Public centre")
+HEADER = ("Part", "Number", "Value", "Public centre")
+COLUMNS = 3  # of vectors in a picture
 
 
 class Products(View):
-    """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
+    """Each part as its own view shows it: the error is one for all parts together, so no part is drawn with one of its own."""
+
+    def __init__(self, views: Mapping[str, View]) -> None:
+        self.views = views
 
     def things(self, s: Subject) -> str:
         names = [part["name"] for part in s.space_of.parameters["parts"]]
         return f"points with {len(names)} parts ({', '.join(names)})"
 
+    def shown(self, s: Subject) -> str:
+        return "The error is one for all parts together, so none is drawn"
+
     def table(self, s: Subject) -> Rows:
-        rows = [row for rows in _parts(s) for row in rows]
+        rows: list[tuple[str, ...]] = []
+        for i, part in enumerate(_parts(s), start=1):
+            places = [", ".join(str(k + 1) for k in place) for place in np.ndindex(part.about.shape)]
+            both = np.stack([part.about.ravel(), part.centre.ravel()], axis=1)
+            rows += [(f"{i}: {part.space_of.name}", *row) for row in numbered(both, places)]
         return (HEADER, rows) if rows else super().table(s)
 
     def scene(self, s: Subject) -> Scene:
-        """Return the first numbers of every part, so that none is left out for the length of another."""
-        parts = _parts(s)
-        if not parts or s.value is None:
-            return super().scene(s)
-        most = max(2, MOST_ROWS // len(parts))
-        shown = list[Row]()
-        for rows in parts:
-            shown += rows[:most]
-            shown += [(rows[0][0], "…", f"{len(rows) - most} more", "")] if len(rows) > most else []
-        return Scene(header=HEADER, table=shown)
+        """Return the first row of panels of each part."""
+        rows = []
+        for i, part in enumerate(_parts(s), start=1):
+            first, *more = self.views[part.space_of.name].scene(part).rows[0]
+            rows.append([replace(first, title=f"part {i}: {part.space_of.name}"), *more])
+        return Scene(rows) if rows else super().scene(s)
 
 
-def _parts(s: Subject) -> list[list[Row]]:
-    """Return for each part a row for each of its numbers; none where a part is not known here."""
+def _parts(s: Subject) -> list[Subject]:
+    """Return what is drawn of each part; nothing where a part is not known here."""
     space = s.space_of.known
-    parts = list[list[Row]]()
     if not isinstance(space, Product):
-        return parts
-    both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
-    for i, (part, value, centre) in enumerate(both, start=1):
-        places = [", ".join(str(k + 1) for k in place) for place in np.ndindex(value.shape)]
-        rows = numbered(np.stack([value.ravel(), centre.ravel()], axis=1), places)
-        parts.append([(f"{i}: {part.name}", *row) for row in rows])
-    return parts
+        return []
+    none: list[Array | None] = [None] * len(space.parts)
+    values = none if s.value is None else [*space.split(s.value)]
+    others = none if s.others is None else [*space.split(s.others)]
+    bare = Subject(
+        s.space_of, s.centre, s.radius, name=s.name, public=s.public, role=s.role, others_label=s.others_label
+    )
+    return [
+        replace(bare, space_of=SpaceOf.of(part), centre=centre, radius=s.radius / weight, value=value, others=other)
+        for part, weight, centre, value, other in zip(
+            space.parts, space.weights, space.split(s.centre), values, others, strict=True
+        )
+    ]
 
 
 class Frames(View):
     records = "frames of {m} vectors in {k} dimensions"
     origin = "the first axes"
 
+    def shown(self, s: Subject) -> str:
+        return "The error is not drawn: it is a distance between all vectors together, and bounds no single number"
+
     def table(self, s: Subject) -> Rows:
         return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)
+
+    def scene(self, s: Subject) -> Scene:
+        """Return a panel for each vector."""
+        panels = []
+        for j in range(s.about.shape[1]):
+            (panel,) = intervals(s, "coordinate", "value", read=lambda point, j=j: point[:, j])  # type: ignore[misc]
+            panels.append(replace(panel, title=f"vector {j + 1}", size=(3.6, 3.0)))
+        return Scene([panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)])
 
 
 class Subspaces(Frames):
