@@ -570,13 +570,14 @@ def test_every_kind_of_record_has_a_picture(name):
     if region.space.kind == "landmarks":
         linked = of_region(region, None, links=[(0, 1), (1, 2)])["panels"][0]["marks"]
         assert sum(m["t"] == "line" and m["c"] == "centre" for m in linked) == 2
-    panels = {"solids": 3, "heat": 3, "subspaces": 0}.get(name, 1)
-    bent = region.space.kind == "landmarks"  # a release is also shown as a grid
-    closer = name in ("globe", "angles")  # and a small error a second time
-    assert [len(each["panels"]) for each in (known, found)] == [panels, panels + (bent or closer)]
-    grid = "a grid on the public centre, bent to one such release"
-    assert bent == any(grid in panel["title"] for panel in found["panels"])
-    assert bool(found.get("rows")) == (panels == 0)
+    panels = {"solids": (4, 4), "heat": (4, 4), "subspaces": (2, 2), "globe": (2, 2), "angles": (1, 2)}
+    bent = region.space.kind == "landmarks" and name != "solids"  # a release is also shown as a grid
+    assert (len(known["panels"]), len(found["panels"])) == panels.get(name, (1, 1 + bent))
+    assert bent == any("a grid on the public" in panel["title"] for panel in found["panels"])
+    if name == "heat":  # the differences in a row with what differs, in colours of their own
+        assert [panel["row"] for panel in found["panels"]] == [0, 0, 0, 1]
+        assert "made-up release minus public centre, colours ×" in found["panels"][2]["title"]
+    assert ["public centre" in label or "public mean" in label for label, *_ in found["legend"]].count(True) == 1
     for panel in found["panels"]:  # what is drawn is inside the picture, the frame of which is wide enough for the band
         at = np.array([m["p"] for m in panel["marks"] if m["t"] == "dot"] or [[0, 0]])
         assert (at >= 0).all()
@@ -613,7 +614,7 @@ def test_the_band_holds_the_releases_that_are_drawn():
     for epsilon in (0.25, 1.0):
         found = of_release(choose(region, 400, epsilon, "laplace"))["panels"][1]
         half = (
-            np.radians(float(found["title"].split()[2].removesuffix("°"))) / 400
+            np.radians(float(found["title"].split()[2].removesuffix("°,"))) / 400
         )  # one unit of the panel on the sphere
         band = np.array(next(m["p"] for m in found["marks"] if m["c"] == "band")[0])
         draws = np.array([m["p"] for m in found["marks"] if m["c"].startswith("draw")])

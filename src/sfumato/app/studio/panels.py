@@ -48,21 +48,17 @@ class Frame:
         return np.round(np.clip(places, -1e4, 1e4), 2)
 
 
-def on_page(scene: Scene) -> list[dict[str, Any]]:
-    """Return the panels of a scene as the page takes them."""
-    return [_panel(panel) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
-
-
-def legend(scene: Scene) -> list[list[str]]:
-    """Return what stands in a scene, each thing once: its name, the class of its marks, and what these are."""
-    found: dict[str, list[str]] = {}
+def on_page(scene: Scene) -> dict[str, Any]:
+    """Return the panels of a scene as the page takes them; and a legend, each thing once: its name, the class of its marks, and
+    what these are."""
+    names: dict[str, list[str]] = {}
     for mark in (mark for panel in scene.panels for mark in panel.marks):
-        match mark:
-            case Line() | Dots() if mark.label:
-                found.setdefault(mark.label, [mark.label, _class(mark), type(mark).__name__.lower()])
-            case Soft() if mark.label:
-                found.setdefault(mark.label, [mark.label, "band", "soft"])
-    return list(found.values())
+        if isinstance(mark, Line | Dots | Soft) and mark.label:
+            names.setdefault(
+                mark.label, ["band" if isinstance(mark, Soft) else _class(mark), type(mark).__name__.lower()]
+            )
+    panels = [_panel(panel) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
+    return {"panels": panels, "legend": [[label, *look] for label, look in names.items()]}
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
@@ -96,7 +92,8 @@ def _mark(mark: Line | Dots | Soft | Words | Arrows, frame: Frame) -> Marks:
 
 def _class(mark: Line | Dots) -> str:
     variant = f" s{mark.variant % 4}" if isinstance(mark, Line) and mark.role in (Role.DRAW, Role.OTHER) else ""
-    return f"{mark.role}{variant}{' faint' if mark.faint else ''}"
+    washed = " washed" if isinstance(mark, Line) and mark.fill else ""
+    return f"{mark.role}{variant}{' faint' if mark.faint else ''}{washed}"
 
 
 def _within(at: list[float], frame: Frame) -> bool:

@@ -19,15 +19,13 @@ from ...regions import Ellipsoid, Region
 from ...release import Release
 from ...release.record import SpaceOf
 from ...spaces import Space
-from ...views import view_of
-from ...views.base import View
-from ...views.compared import comparison_in_words
+from ...views import compared, view_of
 from ...views.plots import in_words
 from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene, Words
 from ...views.subject import Links, Subject
 from ...views.words import guesses, in_digits, powers
 from .foreseen import at_centre, error_of
-from .panels import legend, on_page
+from .panels import on_page
 
 DRAWS = 4  # releases shown
 OTHERS = 12  # points shown about a centre
@@ -67,12 +65,13 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
         words = f"The public centre, and {OTHERS} made-up records at the distance {region.radius:.3g} from it."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
+        looks["others_label"] = "public specimens"
         words = (
             f"The mean of {len(sample)} public specimens, and some of them; the region has size {region.radius:.3g}."
         )
     shown = Subject(SpaceOf.of(space), space.present(center), region.radius, others=others, **looks)
     return {
-        **_picture(view, shown),
+        **on_page(view.scene(shown)),
         "space": space.typed,
         "radius": region.radius,
         "dim": space.dim,
@@ -93,12 +92,13 @@ def of_release(plan: Plan, more: Mapping[str, Any] = MappingProxyType({}), **loo
     if len(looks.get("names", ())) != len(made_up.value):
         looks["names"] = ()
     others = _turned(space, plan.region.center, draws)
-    shown = replace(Subject.of(made_up, P), value=None, others=others, role=Role.DRAW, **looks)
+    looks |= {"others": others, "others_label": "made-up releases", "role": Role.DRAW}
+    shown = replace(Subject.of(made_up, P), value=None, **looks)
     found = {"error": plan.error_95, "useless": plan.useless, "says": error_of(plan), "also": [], **more}
     fallback = plan.fallback_95
     unfit = [] if fallback is None else [f"If a look finds that the public specimens do not fit: up to {fallback:.3g}."]
     return {
-        **_picture(view_of(plan.region), shown),
+        **on_page(view_of(plan.region).scene(shown)),
         **found,
         "also": [*unfit, *found["also"], *([USELESS] if found["useless"] else [])],
         "means": f"{powers(str(plan.privacy))}: of 100 guesses whether one person is in, at most {guesses(plan.facts.mu)} are "
@@ -122,17 +122,8 @@ def _by(plan: Plan) -> str:
 def of_result(done: Release | Comparison, links: Links | None, names: tuple[str, ...]) -> dict[str, Any]:
     """Return a release, or the first two of several groups, drawn with its error."""
     if isinstance(done, Release):
-        return _picture(view_of(done), Subject.of(done, P, links, names)) | {"seen": in_words(done, P, names)}
-    (one, first), (two, second), *_ = done.groups.items()
-    both = {name: Subject.of(release, P, links, names) for name, release in ((one, first), (two, second))}
-    scene = view_of(first).pair(both, done.difference().chart_radius)
-    return {"panels": on_page(scene), "legend": legend(scene), "seen": comparison_in_words(done)}
-
-
-def _picture(view: View, shown: Subject) -> dict[str, Any]:
-    """Return a release, or a centre with other points about it, as its view draws it."""
-    scene = view.scene(shown)
-    return {"panels": on_page(scene), "legend": legend(scene)}
+        return on_page(view_of(done).scene(Subject.of(done, P, links, names))) | {"seen": in_words(done, P, names)}
+    return on_page(compared.scene(done, links, names)) | {"seen": compared.comparison_in_words(done)}
 
 
 def of_errors(planned: Callable[[float], Plan], epsilon: float, error: float) -> dict[str, Any]:
@@ -143,11 +134,9 @@ def of_errors(planned: Callable[[float], Plan], epsilon: float, error: float) ->
     """
     rows = _errors(planned)
     several = any(row.error_95 > 1.0001 * row.noise_95 for row in rows)
-    scene = Scene([[_curve(rows, several, np.array([epsilon, error]))]])
     more = ["Of this noise", "Directions"] if several else []
     return {
-        "panels": on_page(scene),
-        "legend": legend(scene),
+        **on_page(Scene([[_curve(rows, several, np.array([epsilon, error]))]])),
         "head": ["ε", "Error at 95%", *more, ""],
         "table": [_row(row, several) for row in rows],
         "words": f"The error at 95% against ε, by {rows[0].name}. {LEFT_OUT if several else ''}".strip(),
