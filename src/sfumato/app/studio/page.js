@@ -42,7 +42,7 @@ const capital = words => (/^[a-z]+[ ,]/.test(words) ? words.charAt(0).toUpperCas
 /* -- making elements: text only, never markup ------------------------------------------------------------------------- */
 function made(node, look, inside) {
   for (const name in look) node.setAttribute(name, look[name]);
-  node.append(...inside.filter(x => x !== null && x !== undefined && x !== false));
+  node.append(...inside.filter(Boolean));
   return node;
 }
 const el = (tag, look = {}, ...inside) => made(document.createElement(tag), look, inside);
@@ -339,46 +339,52 @@ async function makeLedger() {
 }
 async function release(event) {
   event.preventDefault();
-  refuse("release-refusal");
-  working = true; settle();
+  let job, refusal;
+  working = true; changed();
   try {
-    const job = await post("release", choices(), {confirm: $("confirm").value, seen: Object.keys(releases).length});
+    job = await post("release", choices(), {confirm: $("confirm").value, seen: Object.keys(releases).length});
     releases[job.id] = job;
     $("confirm").value = "";
-    await follow(job.id);
+    job = await follow(job.id);
+    refusal = job.refusal;
   } catch (error) {
-    refuse("release-refusal", plainly(error));
+    refusal = plainly(error);
   }
   working = false; $("progress").hidden = true;
-  if (!$("release-refusal").hidden) $("release-refusal").scrollIntoView({block: "nearest"});
-  changed(0, true, $("release-refusal").textContent);
+  changed(0, true, refusal);
+  await look();
+  if (refusal) $("release-refusal").scrollIntoView({block: "nearest"});
+  if (job?.words) arrive();
 }
 async function follow(id) {
-  let job;
-  do {
-    job = releases[id] = await ask(`api/job/${id}`, null, "GET");
+  for (;;) {
+    const job = releases[id] = await ask(`api/job/${id}`, null, "GET");
     $("progress").textContent = `${capital(job.stage).slice(0, -1)}…`;
     $("progress").hidden = job.done;
-    if (!job.done) await new Promise(resolve => setTimeout(resolve, 150));
-  } while (!job.done);
-  if (!job.words && !job.charged) delete releases[id];
-  if (job.words) home(job, true);
-  if (job.fixes.includes("unit")) offerAlone("a column");
-  if (job.fixes.includes("allow_useless")) $("useless-field").hidden = false;
-  refuse("release-refusal", job.refusal);
+    if (!job.done) { await new Promise(resolve => setTimeout(resolve, 150)); continue; }
+    if (!job.words && !job.charged) delete releases[id];
+    if (job.words) home(job);
+    if (job.fixes.includes("unit")) offerAlone("a column");
+    if (job.fixes.includes("allow_useless")) $("useless-field").hidden = false;
+    return job;
+  }
 }
 async function reopen() {
   try {
     const job = await post("open");
     releases[job.id] = job;
-    home(job, true);
+    home(job); arrive();
   } catch (error) { refuse("release-refusal", plainly(error)); }
+}
+function arrive() {
+  $("home-title").focus({preventScroll: true});
+  $("home").scrollIntoView();
 }
 
 /* -- step 5 --------------------------------------------------------------------------------------------------------------- */
 const NAMES = {"report.html": "Report (HTML)", "record.json": "Record (JSON)", "picture.png": "Picture (PNG)", "picture.svg": "Picture (SVG)",
   "value.csv": "Value (CSV)", "value.tps": "Value (TPS)", "value.npy": "Value (NumPy)"};
-function home(job, now) {
+function home(job) {
   $("nothing").hidden = true;
   $(`job-${job.id}`)?.remove();
   const code = (title, text) => text && el("details", {}, el("summary", {}, title), el("pre", {tabindex: "0"}, text)), stem = last(job.out).replace(/\.json$/, "");
@@ -390,7 +396,6 @@ function home(job, now) {
     job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`),
     el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
     code("The same on the command line", job.command), code("The same in Python", job.python)));
-  if (now) { $("home-title").focus({preventScroll: true}); $("home").scrollIntoView(); }
 }
 
 /* -- all together ----------------------------------------------------------------------------------------------------------- */
@@ -457,7 +462,7 @@ async function begin() {
   watch();
   setInterval(beat, 2000);
   changed();
-  for (const job of state.releases) if (!job.done) follow(job.id).then(() => changed(0, true));
+  for (const job of state.releases) if (!job.done) follow(job.id).then(done => changed(0, true, done.refusal));
   document.documentElement.dataset.ready = "yes";
 }
 begin();
