@@ -86,6 +86,11 @@ def rng():
     return np.random.default_rng(20221)
 
 
+def is_short(out, err):
+    """Whether a release says little enough to be read."""
+    return len(out.splitlines()) <= 4 and len(f"{out} {err}".split()) <= 90
+
+
 def column(space, values):
     """Numbers shaped so that they multiply points or vectors of a space."""
     return np.asarray(values).reshape(-1, *(1,) * len(space.point_shape))

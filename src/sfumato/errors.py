@@ -75,7 +75,9 @@ class Refusal(SfumatoError, ValueError):
 
 
 class RadiusError(Refusal):
-    """The public radius is too large for a mechanism on a space."""
+    """The public radius is too large for a mechanism on a space: it must be below the ``limit``."""
+
+    limit = 0.0
 
 
 class PrecisionError(Refusal):

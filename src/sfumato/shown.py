@@ -1,9 +1,11 @@
-"""Results that draw and describe themselves, without any room below the views importing them."""
+"""Results that draw and describe themselves, without any room below the views importing them; and bars for what takes long."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -21,6 +23,21 @@ class View(Protocol):
 
     def html(self, result: Any) -> str:
         """Return a result as a notebook shows it."""
+
+
+@contextmanager
+def at_work(words: str) -> Iterator[Callable[..., None]]:
+    """Show a bar while this lasts, if standard error is a terminal; what is yielded changes its words, and says parts done."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words, total=None)
+        yield lambda words, done=0, parts=None: bar.update(task, description=words, completed=done, total=parts)
 
 
 _loaders: list[Callable[[str], View]] = []

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from conftest import is_short
 from sfumato.views.subject import Subject
 
 K = 8
@@ -60,16 +61,18 @@ def test_a_whole_sphere_is_prior_enough(sfumato, tmp_path):
     found = ["release", "v.csv", "--space", "sphere", "--prior", "whole", "--epsilon", "2"]
     code, out, err = sfumato(*found, "--inference", "0.1", "--report", "mean.html", "--plot", "mean.png")
     assert code == 0, err
+    assert is_short(out, err)
     release = sf.Release.load("mean.json")
     assert least_radius(sfumato, *found) < 1.5  # of π
     assert release.value @ [0.6, 0.0, -0.8] > 0.98
-    assert "centre and radius found privately in a public ball of radius 3.14159" in out
+    assert "centre and radius found privately in a public ball of radius 3.14159" in release.describe()
+    assert f"The population's mean is within {release.region(0.95).size} of it (95% confidence)." in out
     page = " ".join(html.unescape(re.sub(r"<[^>]*>", "", (tmp_path / "mean.html").read_text())).split())
     assert release.region(0.95).words in page
     legend = [text.get_text() for text in release.plot().legends[0].get_texts()]
     assert "95% region for the population's mean" in legend
     code, out, _ = sfumato(
-        "plan", "--space", "sphere", "--prior", "whole", "--n", 3000, "--epsilon", 2, "--inference", 0.1
+        "plan", "--space", "sphere", "--prior", "whole", "--n", 3000, "--epsilon", 2, "--inference", 0.1, "-v"
     )
     assert code == 0
     assert re.search(
@@ -146,7 +149,7 @@ def test_compare_writes_what_was_asked_for_and_charges_once(sfumato, fish, tmp_p
     sfumato("ledger", "init", "study.ledger", "--epsilon", "5")
     asked = [*COMPARE, "--by", "sex", "--labels-are-public", "--ledger", "study.ledger"]
     before = {path.name for path in tmp_path.iterdir()}
-    code, out, err = sfumato(*asked, "--out", "c.json", "--plot", "c.png", "--report", "c.html")
+    code, out, err = sfumato(*asked, "--out", "c.json", "--plot", "c.png", "--report", "c.html", "-v")
     assert code == 0, err
     assert {path.name for path in tmp_path.iterdir()} - before == {"c.json", "c.png", "c.html"}
     found = sf.Comparison.load("c.json")
@@ -253,7 +256,7 @@ def test_inspect_finds_what_went_wrong_at_the_digitiser(sfumato, fish, tmp_path)
     assert "begin with landmark 4" in said["3"]
     assert "landmarks 2 and 6 may be swapped" in said["7"]
     assert "its mirror image is much closer" in said["11"]
-    assert "For the curator only, not part of the release: beside the public region" in out
+    assert "Curator only: beside the public region" in out
     assert sorted(tmp_path.iterdir()) == before
     assert "outlier: record 3 (line" in out
 
@@ -341,8 +344,10 @@ def test_people_in_the_table_of_groups_are_asked_for_and_protected(sfumato, tmp_
     asked += ["--center", "center.tps", "--radius", "0.2"]
     code, _, err = sfumato(*asked)
     assert (code, "the column 'subject' has 100 values for 400 records" in err) == (2, True), err
-    code, _, err = sfumato(*asked, "--unit-column", "subject")
+    code, out, err = sfumato(*asked, "--unit-column", "subject")
     assert code == 0, err
+    assert is_short(out, err)
+    assert "Released the means of f (50), m (50); ε = 4 for all together protects one subject: all its records." in out
     assert {name: release.n for name, release in sf.Comparison.load("comparison.json").groups.items()} == {
         "f": 50,
         "m": 50,

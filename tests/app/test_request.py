@@ -58,7 +58,9 @@ def test_the_help_lists_every_wish_in_its_group():
                 listed = re.search(rf"\n  {option}\b(?!-)", told)
                 assert listed is not None, (name, option)
                 heads = re.findall(r"\n(\S.*):\n", told[: listed.start() + 1])
-                assert heads[-1] == wish_of(part).group, (name, option)
+                assert heads[-1] == ("More" if wish_of(part).rare else wish_of(part).group), (name, option)
+        few = told[: told.index("\nMore:\n")]
+        assert len(re.findall(r"\n  (-v, )?--", few)) <= 18, name  # what most people need
 
 
 @pytest.mark.parametrize(

@@ -488,9 +488,7 @@ def test_the_command_takes_many_files(release, sfumato_set, tmp_path, client):
     for more in ([], ["--workers", "2", "--memory", "120kB"], ["--scheduler", client.scheduler.address]):
         code, words = release(*files, *more)
         assert code == 0
-        assert words.startswith(
-            "For the curator only, not part of the release: the points are the columns v1, v2, v3.\n"
-        )
+        assert words.startswith("Curator only: the points are the columns v1, v2, v3.\n")
         assert "of the first 500 records lay outside the public ball" in words
         assert json.loads((tmp_path / "out.json").read_text())["n"] == 3000
         (tmp_path / "out.json").unlink()

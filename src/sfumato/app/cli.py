@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,12 +20,12 @@ import sfumato as sf
 
 from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
+from ..shown import at_work
 from . import PLAIN
-from .options import Grouped, taking
-from .request import OUTPUT, Request, as_option, sentence
+from .options import Commands, Grouped, taking
+from .request import MORE, OUTPUT, Request, as_option, sentence
 
 if TYPE_CHECKING:
-    from ..records import Progress
     from ..regions import Region
     from .workflow import Workflow
 
@@ -36,18 +37,19 @@ UNSHOWN = 4
 STOPPED = 128
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Differentially private means of shapes, covariance matrices and directions.",
-    epilog="Exit codes: 0 done, 1 an audit convicted or a plan cannot be carried out, 2 bad usage or input, 3 budget refused, "
-    "4 released and written, but not shown (standard output is full or closed): do not release again, 130 stopped by Ctrl-C, "
-    "143 by SIGTERM, 129 by SIGHUP. --debug, anywhere, shows tracebacks.",
+    context_settings={"max_content_width": 100},
+    epilog="Exit codes: 0 done; 1 a plan of no use, or an audit that convicts; 2 bad input; 3 refused by the budget; 4 made, "
+    "but not shown, so do not release again; 128 and more: stopped. --debug, anywhere, shows tracebacks.",
 )
 ctrl_c = Interruption()
-books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
+books = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None, help="Keep the budget of a study.")
 app.add_typer(books, name="ledger")
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.", rich_help_panel=MORE)]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say all that is known.", rich_help_panel=OUTPUT)]
 
 
 def show_version(asked: bool) -> None:
@@ -59,12 +61,12 @@ def show_version(asked: bool) -> None:
 @app.callback()
 def options(
     context: typer.Context,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback instead of a sentence.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
+        bool, typer.Option("--version", help="Say which.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Differentially private means of shapes, covariance matrices and directions."""
+    """Publish the average of sensitive shapes, directions or matrices without exposing any individual."""
     if context.invoked_subcommand not in ("release", "compare"):
         ctrl_c.words = "what was at work is not finished"
 
@@ -72,33 +74,31 @@ def options(
 # -- release and compare --------------------------------------------------------------------------------------------------
 @app.command(cls=Grouped)
 @taking("release")
-def release(request: Request, as_json: JsonOption = False) -> None:
-    """Release the private Fréchet mean of a file, or of several files of one kind.
+def release(request: Request, verbose: VerboseOption = False, as_json: JsonOption = False) -> None:
+    """Release the private mean of the records in a file.
 
-    Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --out mean.json --plot mean.png
-
-    Example: sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
+    Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --plot mean.png --report mean.html
 
     Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1
     """
-    make(request, as_json)
+    make(request, verbose, as_json)
 
 
 @app.command(cls=Grouped)
 @taking("compare", out="comparison.json")
-def compare(request: Request, as_json: JsonOption = False) -> None:
-    """Release the private mean of each group, and say which differ: a test of equal means for each pair.
+def compare(request: Request, verbose: VerboseOption = False, as_json: JsonOption = False) -> None:
+    """Release the private mean of each group, and say which differ.
 
     All groups together cost one epsilon, as each person is in one group; who is in which must be public knowledge.
 
     Example: sfumato compare fish.tps --by sex --labels-are-public --public atlas.tps --epsilon 1 --plot sexes.png
     """
-    make(request, as_json)
+    make(request, verbose, as_json)
 
 
-def make(request: Request, as_json: bool) -> None:
+def make(request: Request, verbose: bool, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
-    from ..views.compared import pairs_in_words
+    from ..views.compared import PAIRS, pairs
     from ..views.outputs import Outputs
     from ..views.words import value_in_words
     from .workflow import Workflow
@@ -108,27 +108,36 @@ def make(request: Request, as_json: bool) -> None:
     record = Path(request.out)
     session = sf.Session(record, work.ledger(), request.force, ctrl_c)
     session.afford(request.privacy)  # before any record is read
-    work.load()
-    tell_source(work)
-    work.settle()
-    with shown_progress(work.parts and not as_json) as progress:
-        done = work.run(session, progress)
-    beside = {what: path for what, path in work.outputs.items() if what != "out"}
-    Outputs(done, *work.looks).write_beside(record, beside)
-    value = value_in_words(done) if isinstance(done, sf.Release) else pairs_in_words(done)
-    words = f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
+    with at_work(f"reading {printable(request.files[0])}") as show:
+        work.load()
+        tell_source(work, verbose)
+        work.settle()
+        show("releasing")
+        done = work.run(session, lambda number, done, parts: show(f"pass {number}", done, parts))
+        show("writing")
+        outputs = Outputs(done, *work.looks)
+        outputs.write_beside(record, {what: path for what, path in work.outputs.items() if what != "out"})
     with shown_or_not(record):
-        typer.echo(done.to_json() if as_json else words, nl=False)
-        typer.echo("\n" + work.clipping(done), err=True)
+        if as_json:
+            typer.echo(done.to_json(), nl=False)
+        else:
+            typer.echo(f"{done.describe()}\n" if verbose else "\n".join(outputs.short))
+            if verbose and isinstance(done, sf.Comparison):
+                show_table([PAIRS, *pairs(done)])
+            elif verbose and isinstance(done, sf.Release):
+                typer.echo(f"{value_in_words(done)}\n")
+            typer.echo(f"Written: {', '.join(map(str, work.outputs.values()))}")
+        typer.echo(work.clipping(done), err=True)
 
 
-def tell_source(work: Workflow) -> None:
-    """Say on the curator's screen what became the points, and what looks odd in them."""
+def tell_source(work: Workflow, verbose: bool) -> None:
+    """Say on the curator's screen what became the points, where landmarks do not say it, and what looks odd in them."""
     from ..files.missing import remarks
     from ..views.curator import MARK, some
 
     odd = [] if work.parts else some(remarks(work.data, work.space, said=bool(work.request.missing)))
-    for line in (f"the points are {work.data.source}.", *odd):
+    source = [f"the points are {work.data.source}."] if verbose or work.data.kind != "landmarks" else []
+    for line in (*source, *odd):
         typer.echo(printable(f"{MARK}: {line}"), err=True)
 
 
@@ -146,20 +155,23 @@ def shown_or_not(out: Path) -> Iterator[None]:
         raise SystemExit(UNSHOWN) from None
 
 
-@contextmanager
-def shown_progress(wanted: bool) -> Iterator[Progress | None]:
-    """Show a bar on a terminal, with a line for each pass."""
-    if not wanted or not sys.stderr.isatty():
-        yield None
-        return
+def show_table(rows: Sequence[Sequence[str]], plain: str = "") -> None:
+    """Print a table, its header first, in colour where a terminal is; elsewhere without lines, or as a text that says it."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.progress import Progress as Bar
+    from rich.table import Table
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading")
-        yield lambda number, done, parts: bar.update(
-            task, description=f"pass {number}", completed=done, total=parts, refresh=True
-        )
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    table = Table(box=SIMPLE_HEAD if terminal else None, header_style="bold cyan", pad_edge=False)
+    for head, *cells in zip(*rows, strict=True):
+        numbers = any(cells) and all(re.fullmatch(r"(-?[\d.]+(e[+-]?\d+)?)?", cell) for cell in cells)
+        table.add_column(head, justify="right" if numbers else "left")
+    for row in rows[1:]:
+        table.add_row(*map(printable, row))
+    console = Console(markup=False, highlight=False, width=None if terminal else 1000)
+    with console.capture() as drawn:
+        console.print(table)
+    typer.echo("\n".join(map(str.rstrip, drawn.get().splitlines())) if terminal or not plain else plain)
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
@@ -167,10 +179,13 @@ def shown_progress(wanted: bool) -> Iterator[Progress | None]:
 @taking("plan")
 def plan(
     request: Request,
-    error: Annotated[float | None, typer.Option(help="Wanted 95% error (default: half of the best).")] = None,
+    error: Annotated[float | None, typer.Option(help="The error that you want (default: half of the best).")] = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict errors before spending anything; touches no data.
+    """Say how far off a release would be, before anything is spent.
+
+    It reads none of your records.
 
     Example: sfumato plan --public atlas.tps --n 409 --epsilon 1
 
@@ -178,7 +193,6 @@ def plan(
     """
     from ..mechanisms import forecast
     from ..mechanisms.planning import aim, instead
-    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
     from ..views.outputs import check_outputs
     from .workflow import public_region
 
@@ -186,24 +200,42 @@ def plan(
         raise ValueError(f"--error must be a positive number, not {error}")
     pictures = {name: Path(path) for name in ("plot", "simulate") if (path := getattr(request, name))}
     check_outputs(pictures, request.inputs)
-    region, _ = public_region(request)
-    n = request.n
-    privacy = request.privacy.check(force=True)
-    rows = forecast(region, n, privacy, **request.how)
-    usable = rows[0].refusal is None
-    needs = aim(region, n, privacy, rows[0], error, **request.how)
-    ways = [] if usable and not rows[0].useless else instead(region, n, privacy, request.share, as_option)
-    draw_plan(request, region, pictures, usable)
+    with at_work("planning"):
+        region, _ = public_region(request)
+        privacy = request.privacy.check(force=True)
+        rows = forecast(region, request.n, privacy, **request.how)
+        worth = rows[0].refusal is None and not rows[0].useless
+        needs = aim(region, request.n, privacy, rows[0], error, **request.how)
+        ways = [] if worth else instead(region, request.n, privacy, request.share, as_option)
+        draw_plan(request, region, pictures, rows[0].refusal is None)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
-        halves = (max(1, n // 2), 2 * n)
-        others = ((m, forecast(region, m, privacy, **request.how)[0]) for m in halves)  # if they are said
-        words = [plan_in_words(region, n, privacy, rows, others), needs_in_words(n, privacy, needs)]
-        words += [instead_in_words(n, privacy, ways)] if ways else []
-        typer.echo("\n\n".join(words))
-    if not usable or rows[0].useless:
+        show_plan(request, region, rows, needs, ways, verbose)
+    if not worth:
         raise SystemExit(UNUSABLE)
+
+
+def show_plan(request: Request, region: Region, rows: Any, needs: Any, ways: Any, verbose: bool) -> None:
+    """Print what would come out, how each mechanism compares, what the wanted error needs, and what to type next."""
+    from ..mechanisms import choose
+    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_detail, plan_in_short, plan_table
+    from .recipes import as_command
+
+    lines = plan_in_detail(region, rows) if verbose else []
+    lines.append(needs_in_words(request.n, request.privacy, needs))
+    try:
+        plan = choose(region, request.n, request.privacy, **request.how)
+        typer.echo("\n".join(plan_in_short(plan)))
+        center = request.center or ("CENTER" if request.radius is not None else "")
+        lines += [] if ways else [f"To release it: {as_command(replace(request, files=('FILE',), center=center))}"]
+    except Refusal as refusal:
+        typer.echo(f"Nothing can be released so: {sentence(refusal, as_option)}")
+    if verbose or (len(rows) > 1 and rows[0].refusal is None):
+        typer.echo()
+        show_table(plan_table(rows))
+    lines += [instead_in_words(request.n, request.privacy, ways)] if ways else []
+    typer.echo("\n" + "\n".join(lines))
 
 
 def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usable: bool) -> None:
@@ -235,10 +267,10 @@ def show_json(facts: Any, allow_nan: bool = False) -> None:
 @app.command(cls=Grouped)
 @taking("inspect")
 def inspect(request: Request, as_json: JsonOption = False) -> None:
-    """Say what a file, or a folder of files, holds.  For the curator's eyes: not private.
+    """Say what a file or a folder holds.  For your eyes: not private.
 
-    With a public region, say too which records it would clip, and which specimens look like outliers, mirror images or
-    mistaken landmarks.  Never choose the region by what you see here.
+    With public specimens, or a centre and a radius, say too which records would be clipped, and which specimens look like
+    outliers, mirror images or mistaken landmarks.  Never choose the region by what you see here.
 
     Example: sfumato inspect wings.tps
 
@@ -249,7 +281,8 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
 
     work = Workflow(replace(request, missing=request.missing or "none"))
     work.parts = False
-    work.load(guess=True)
+    with at_work(f"reading {printable(request.files[0])}"):
+        work.load(guess=True)
     facts = inspection(work.data, work.space, said=bool(request.missing))
     lines = list[str]()
     if request.public or request.center or request.radius is not None:
@@ -265,9 +298,9 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
         typer.echo("No --space was given, so the most usual one was taken; 'sfumato spaces' lists the others.")
 
 
-@app.command()
+@app.command(cls=Grouped)
 def spaces() -> None:
-    """List the spaces that records may be points of, with what to type for each.
+    """List what records may be, with what to type for each.
 
     Example: sfumato spaces
     """
@@ -278,18 +311,21 @@ def spaces() -> None:
         "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
         "says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
     )
+    rows = [("records", "type", "what they are")]
+    plain = ""
     group = ""
     for kind in all_spaces():
-        typed, words = in_words(kind)
-        typer.echo((f"\n{kind.kind}\n" if kind.kind != group else "") + f"  {typed}\n      {words}")
+        rows.append(("" if kind.kind == group else kind.kind, *in_words(kind)))
+        plain += ("" if kind.kind == group else f"\n{kind.kind}\n") + "  {}\n      {}\n".format(*rows[-1][1:])
         group = kind.kind
+    show_table(rows, plain.rstrip())
 
 
 # -- ledger -------------------------------------------------------------------------------------------------------------
 LedgerArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger file.")]
 
 
-@books.command("init")
+@books.command("init", cls=Grouped)
 def ledger_init(
     file: LedgerArgument,
     epsilon: Annotated[float, typer.Option(help="The whole budget; less is more private.", show_default=False)] = 0.0,
@@ -298,7 +334,7 @@ def ledger_init(
     mu: Annotated[float | None, typer.Option(hidden=True)] = None,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")] = "default",
 ) -> None:
-    """Give a data set a budget, in a new ledger or an existing one.  With a delta, many more releases fit.
+    """Give a data set a budget.  With a delta, many more releases fit.
 
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
@@ -308,15 +344,13 @@ def ledger_init(
     ledger = sf.Ledger.create(file, dataset=dataset, privacy=privacy)
     typer.echo(ledger.describe())
     if ledger.left > LARGE_EPSILON:
-        warnings.warn(
-            f"releases that add up to an epsilon of {ledger.left} promise little together; 10 is a lot for one group of people",
-            stacklevel=1,
-        )
+        words = f"releases that add up to an epsilon of {ledger.left} promise little together"
+        warnings.warn(f"{words}; 10 is a lot for one group of people", stacklevel=1)
 
 
-@books.command("show")
+@books.command("show", cls=Grouped)
 def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
-    """Say what is left of each budget.
+    """Say what is left of each budget, and what the rest was spent on.
 
     Example: sfumato ledger show study.ledger
     """
@@ -325,12 +359,16 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
         budgets = {name: b.to_dict() if isinstance(b, sf.Privacy) else str(b) for name, b in book.budgets.items()}
         show_json({name: {"budget": budget, "left": str(book.left(name))} for name, budget in budgets.items()})
     else:
-        typer.echo("\n".join(book.describe(name) for name in book.budgets))
+        table = [
+            (name, str(all_of), str(book.left(name)), book.purposes(name)) for name, all_of in book.budgets.items()
+        ]
+        plain = "\n".join(map(book.describe, book.budgets))
+        show_table([("data set", "budget", "left", "spent on"), *table], plain)
 
 
-@books.command("log")
+@books.command("log", cls=Grouped)
 def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
-    """List every line.
+    """List every line: budgets, charges and releases.
 
     Example: sfumato ledger log study.ledger
     """
@@ -341,14 +379,12 @@ def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
         typer.echo("\n".join(map(str, entries)))
 
 
-@books.command("verify")
+@books.command("verify", cls=Grouped)
 def ledger_verify(
     file: LedgerArgument,
-    head: Annotated[
-        str | None, typer.Option(help="A head hash noted earlier: all up to it must still be there.")
-    ] = None,
+    head: Annotated[str | None, typer.Option(help="A hash noted earlier: all up to it must still be there.")] = None,
 ) -> None:
-    """Check every line, and print the hash of the last one, to be noted elsewhere.
+    """Check every line, and print the hash of the last, to be noted elsewhere.
 
     Example: sfumato ledger verify study.ledger
     """
@@ -357,15 +393,17 @@ def ledger_verify(
 
 
 # -- studio -------------------------------------------------------------------------------------------------------------
-@app.command()
+@app.command(cls=Grouped)
 @taking("studio")
 def studio(
     request: Request,
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="The curator's records.")] = "",
-    port: Annotated[int, typer.Option(help="Port of the page on this machine (default: any that is free).")] = 0,
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Your records.")] = "",
+    port: Annotated[int, typer.Option(help="Port of the page on this machine (0: any that is free).")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open a page on this machine: plan, see the blur before spending, release, take the report home.
+    """Open a page on this machine that does all of it.
+
+    Plan, see the blur before anything is spent, release, take the report home.  Nothing leaves the machine.
 
     Example: sfumato studio wings.tps --ledger study.ledger
     """
@@ -376,50 +414,41 @@ def studio(
 
 
 # -- demo and reproduce -------------------------------------------------------------------------------------------------
-@app.command()
+@app.command(cls=Grouped)
 @taking("demo", epsilon=1.0)
 def demo(
     request: Request,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
     wings: Annotated[bool, typer.Option("--wings", help="Mosquito wings instead: 100 private and 26 public.")] = False,
 ) -> None:
-    """Release a private mean of 265 trilobite heads, 20 others being public; write its record, report and picture.
+    """Release the mean of 265 trilobite heads, to see how it goes.
 
     Example: sfumato demo --epsilon 2 --out heads
     """
-    from ..views.words import nearer
+    from ..views.words import in_short
     from .demo import SOURCE, run, run_wings
 
-    done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
-    what = "mosquito wings" if wings else "trilobite heads"
-    typer.echo(f"Released: the mean of {done.n} private {what}, ε = {request.epsilon:g}.")
-    typer.echo(f"With probability 95% it lies within {done.error(0.95):.2g} of the mean of the records.")
-    if done.gain is not None:
-        typer.echo(f"It is expected to be {nearer(done.gain)} to that mean than the public mean is.")
+    with at_work("releasing"):
+        done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
+    typer.echo("\n".join(in_short(done)))
     typer.echo(f"Written to {out}: mean.json (the record), mean.html (the report) and mean.png (the picture)")
-    if wings:
-        typer.echo("To try the command line on: wings.tps, public.tps and reference.tps, there too")
-    else:
-        typer.echo("To try the command line on: heads.tps, public.tps and lines.txt, there too")
-        typer.echo(f"Data: {SOURCE}")
+    files = "wings.tps, public.tps and reference.tps" if wings else "heads.tps, public.tps and lines.txt"
+    typer.echo(f"To try the command line on: {files}, there too")
+    typer.echo("" if wings else f"Data: {SOURCE}", nl=not wings)
 
 
-@app.command()
+@app.command(cls=Grouped)
 def reproduce(
-    what: Annotated[
-        str,
-        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or field, others' tables."),
-    ],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="sphere, spd, shapes, rates or all of these; or field.")],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the replicates at fewer sample sizes.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 0,
     data: Annotated[Path | None, typer.Option(help="Your own landmark file for 'shapes' (TPS, CSV, NPY, …).")] = None,
 ) -> None:
-    """Regenerate the paper's figures, as they were run and as the theorems ask; or the field's tables, ours beside theirs.
+    """Make the paper's figures again, or the tables of others ('field').
 
-    An interrupted run resumes when the same command is given again. The paper's own outlines (ADNI) cannot be passed on;
-    who has access to ADNI can give their landmark file with --data.
+    Give the command again if it was interrupted: it goes on. Who has access to ADNI can give its outlines with --data.
 
     Example: sfumato reproduce all --quick --out reproduction
     """
@@ -446,18 +475,17 @@ def audit(
     n: Annotated[int | None, typer.Option(help="Number of records (default: 2, 5, 10 and 50 are tried).")] = None,
     draws: Annotated[int, typer.Option(help="Draws from each data set.")] = 1_000_000,
     releases: Annotated[bool, typer.Option("--releases", help="Attack true releases, lattice and all: slow.")] = False,
-    timing: Annotated[
-        bool, typer.Option("--timing", help="Attack the time of 2000 releases, not their values.")
-    ] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="Attack the times of 2000 releases instead.")] = False,
     broken: Annotated[bool, typer.Option("--broken", help="Audit mechanisms that are wrong on purpose.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for pictures and audit.json.")] = Path("audit-output"),
     as_json: JsonOption = False,
 ) -> None:
-    """Attack the mechanisms: a lower bound on the ε that they really have; touches no data.
+    """Attack the mechanisms, to see whether they keep their promise.
 
-    Data sets that are likely to be the worst are made up, events are learned from some draws and counted in others. A bound
-    above the claimed ε convicts, wrongly with a probability of one in a million; it ends with exit code 1.
+    It reads no data: it makes up data sets that are likely to be the worst, and counts how well draws tell them apart. That
+    gives a lower bound on the ε that a mechanism really has. One above the claimed ε convicts, wrongly with a probability of
+    one in a million, and ends with exit code 1.
 
     Example: sfumato audit --mechanism kng --space sphere --radius 0.4 --epsilon 1
     """
@@ -477,7 +505,7 @@ def audit(
         show_json(rows, allow_nan=True)
     else:
         typer.echo(f"{ball.space}, radius {radius:g}; each bound is wrong with a chance of at most one in a million\n")
-        table(rows, typer.echo)
+        show_table(table(rows))
         typer.echo(f"\nWritten: {out / 'audit.json'} and a picture of each")
     if any(row["convicted"] for row in rows):
         raise SystemExit(CONVICTED)

@@ -1,19 +1,23 @@
 """The options of the command line, made from the wishes of a request, and the help that lists them in groups."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
+from itertools import chain
 from textwrap import fill
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from .request import GROUPS, MORE, Request, names_files, option_of, types_of, wish_of
 
 Command = Callable[..., None]
 METAVARS = {str: "TEXT", int: "NUMBER", float: "NUMBER", int | None: "NUMBER", float | None: "NUMBER"}
+FEW = 10  # options, up to which a help has no groups
+SHOWN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "path": "PATH"}  # for what newer versions of Typer write
 
 
 def taking(command: str, kind: type[Request] = Request, **usual: Any) -> Callable[[Command], Command]:
@@ -48,7 +52,7 @@ def _option(kind: type[Request], name: str, usual: dict[str, Any]) -> inspect.Pa
     hint = types_of(kind)[name]
     default = usual.get(name, inspect.Parameter.empty if one.required else part.default)
     metavar = one.metavar or ("FILE" if names_files(hint) else METAVARS.get(hint))
-    how: dict[str, Any] = {"help": one.help, "metavar": metavar, "rich_help_panel": one.group}
+    how: dict[str, Any] = {"help": one.help, "metavar": metavar, "rich_help_panel": MORE if one.rare else one.group}
     if one.required and isinstance(part.default, tuple):
         made = typer.Argument(**how | {"metavar": f"{metavar}S..."})
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[list[str], made])
@@ -57,24 +61,44 @@ def _option(kind: type[Request], name: str, usual: dict[str, Any]) -> inspect.Pa
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
+def coloured(plain: str) -> str:
+    """Return a help with colours, which ``echo`` leaves out where no terminal is; and without brackets of brackets."""
+    tidy = re.sub(r"\{(.*?)(\.\.\.)?\}", r"\1", plain).replace("[[", "[").replace("]]", "]")
+    bold = re.sub(r"(?m)^[A-Z][\w ]+(?=:)|Example(?=: )", lambda m: typer.style(m[0], bold=True), tidy)
+    return re.sub(r"(?m)^  (-\w, )?(--[\w-]+|[a-z]+(?=  ))", lambda m: typer.style(m[0], fg="cyan"), bold)
+
+
+class Commands(TyperGroup):
+    """A group of commands."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        return coloured(super().get_help(ctx))
+
+
 class Grouped(TyperCommand):
     """A command whose help lists its options in the groups of the wishes, and ends with the names of all spaces."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+        return coloured(super().get_help(ctx))
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         rows: dict[str, list[Any]] = {group: [] for group in GROUPS}
         for one in self.get_params(ctx):
             words = one.get_help_record(ctx)
             if words is not None:
-                name = words[0].partition(" <list")[0]  # a metavar says enough
-                rows.setdefault(getattr(one, "rich_help_panel", None) or MORE, []).append((name, words[1]))
-        for group, some in rows.items():
+                name = re.sub(r"<(\w+)>", lambda m: SHOWN.get(m[1], m[1]), words[0])
+                group = getattr(one, "rich_help_panel", None) or MORE
+                rows[group].append((name if name.startswith("-") else name.split()[0], words[1]))
+        few = sum(map(len, rows.values())) < FEW
+        for group, some in {"Options": chain(*rows.values())}.items() if few else rows.items():
             if some:
                 with formatter.section(group):
-                    formatter.write_dl(some)
+                    formatter.write_dl(list(some))
 
     def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         from ..spaces import all_spaces
 
-        names = ", ".join(kind.name for kind in all_spaces())
-        words = f"Names for --space: {names}; or module:Class. 'sfumato spaces' says what they are."
-        formatter.write(f"\n{fill(words, formatter.width, break_on_hyphens=False)}\n")
+        if any(one.name == "space" for one in self.get_params(ctx)):
+            names = ", ".join(kind.name for kind in all_spaces())
+            words = f"Names for --space: {names}; or module:Class. 'sfumato spaces' says what they are."
+            formatter.write(f"\n{fill(words, formatter.width, break_on_hyphens=False)}\n")

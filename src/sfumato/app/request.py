@@ -36,9 +36,9 @@ R = TypeVar("R", bound="Request")
 
 
 class Wish(NamedTuple):
-    """What is said of a wish: its place in the help, the commands that take it, its label in the page, its words in the help.
+    """What is said of a wish: what it is about, the commands that take it, its label in the page, its words in the help.
 
-    ``said`` is the label with a value in it; ``page``, whether the page may send it.
+    ``said`` is the label with a value in it; ``page``, whether the page may send it; a ``rare`` one is under More in the help.
     """
 
     group: str
@@ -50,6 +50,7 @@ class Wish(NamedTuple):
     metavar: str | None = None
     page: bool = True
     required: bool = False
+    rare: bool = False
 
 
 def wish(default: Any, group: str, commands: str, label: str, help: str, **more: Any) -> Any:
@@ -70,109 +71,107 @@ class Request:
 
     # fmt: off
     files: tuple[File, ...] = wish((), DATA, READ, "the file of the records",
-        "The curator's records: TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of them. "
-        "Several Parquet files are read in parts.", required=True)
+        "Your records, which stay private: one or several files, or a folder (TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, "
+        "R, …).", required=True)
     by: str = wish("", DATA, "compare", "the column of the groups",
         "Column that says which group a record is in, such as sex or species.", required=True)
     labels: File = wish("", DATA, "compare", "the table of the groups",
         "Table (CSV) with the groups, if the records do not say them. It shares a column, such as ID, with the records.")
     labels_are_public: bool = wish(False, DATA, "compare", "“everybody may know it” in step 1",
         "Say that everybody may know the group of every person.")
-    n: int = wish(0, DATA, "plan", "the number of records", "Number of records (people).", required=True)
+    n: int = wish(0, DATA, "plan", "the number of records", "How many records you have.", required=True)
     space: str = wish("", DATA, ALL, "“what the records are” in step 1",
-        "What the records are: a name from the list at the end, with arguments as in 'spd(size=3)'. Landmarks are shapes "
-        "unless you say otherwise.", said="“{}” in step 1", metavar="NAME")
+        "What the records are, as 'sphere' or 'spd(size=3)': 'sfumato spaces' lists them. Landmarks are taken as shapes.",
+        said="“{}” in step 1", metavar="NAME")
     landmarks: int | None = wish(None, DATA, ALL, "how many landmarks, as shapes(landmarks=18)",
-        "How many landmarks a specimen has.", said="shapes(landmarks={}) in step 1", page=False)
-    size: int | None = wish(None, DATA, ALL, "its size, as spd(size=3)", "Rows of a matrix: channels, regions.", page=False)
+        "How many landmarks a specimen has.", said="shapes(landmarks={}) in step 1", page=False, rare=True)
+    size: int | None = wish(None, DATA, ALL, "its size, as spd(size=3)", "How many rows a matrix has (channels, regions).",
+        page=False, rare=True)
     dim: int | None = wish(None, DATA, ALL, "its dimension, as sphere(dim=2)",
-        "Dimension of the space: 2 for directions in space.", page=False)
+        "Dimension of the space: 2 for directions in space.", page=False, rare=True)
     columns: str = wish("", DATA, READ, "the columns",
-        "Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
-    array: str = wish("", DATA, READ, "the array", "Name of the array or table, in a file that holds several.")
+        "Columns of a table that hold the points, as lat,lon or lat=theta,lon=phi.")
+    array: str = wish("", DATA, READ, "the array", "Name of the array or table, in a file that holds several.", rare=True)
     missing: str = wish("", DATA, READ, "the code for missing values",
-        "Number that stands for a missing value, as -999; or 'none' if all were measured.")
+        "Number that stands for a missing value, as -999; 'none' if all were measured.", rare=True)
     curves: str = wish("", DATA, SEEN, "“curves of TPS files”",
-        "Curves and outlines of TPS files: keep their points, drop them, or the number of points to resample each to.",
-        metavar="WHAT")
+        "Curves of TPS files: 'keep' their points, 'drop' them, or how many points to resample each to.", metavar="WHAT",
+        rare=True)
     unit_column: str = wish("", DATA, MADE, "“a column says whose record it is”",
-        "Column that says whose record it is: all records of one person count as one.")
+        "Column that says whose record it is: all records of one person are protected together.")
     unit: str = wish("", DATA, MADE, "what one record stands for",
-        "What one record stands for, in words (default: 'one record').", said="“each record by itself”")
+        "What one record stands for, as 'one wing' (default: 'one record').", said="“each record by itself”", rare=True)
     alone: bool = wish(False, DATA, "", "“each record by itself”", "Each record counts by itself, though a column repeats.")
     invalid: str = wish("raise", DATA, MADE, "“a record that cannot be read” under the file's details",
-        "Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place.",
-        said="“put the public centre in its place” under the file's details")
+        "Records that cannot be read: 'raise' stops, with nothing spent; 'center' puts the public centre in their place.",
+        said="“put the public centre in its place” under the file's details", rare=True)
     public: File = wish("", KNOWN, SEEN, "public specimens",
-        "Public specimens (an atlas, an earlier study). They give the centre, the directions and the size of the region, and "
-        "most often far less noise. Read like the records.")
+        "Specimens that anyone may see (an atlas, an earlier study), in a file like yours: most often far less noise.")
     relation: str = wish("", KNOWN, PLANNED, "“public specimens are”",
-        "Public specimens are from the 'same' population as the records, a 'related' one (default), or an 'other' one: another "
-        "population, species or study. The stated error rests on it.", said="“public specimens are: {}”", metavar="HOW")
+        "How the public specimens relate to yours: from the 'same' population, a 'related' one (default), or an 'other' one. "
+        "The stated error rests on it.", said="“public specimens are: {}”", metavar="HOW")
     center: File = wish("", KNOWN, SEEN, "the centre",
-        "File with one public record; or 'identity' for spd, 'origin' for euclidean.")
+        "In place of public specimens: a file with one public record; 'identity' for spd, 'origin' for euclidean.")
     radius: float | None = wish(None, KNOWN, ALL, "the radius",
-        "How far from the centre records lie, as is publicly known; never computed from the data.")
+        "How far from that centre records lie, as is publicly known, never seen in the data; 0.1 to 0.2 is usual for shapes.")
     prior: str = wish("", KNOWN, "release plan", "“where records surely lie”",
-        "Where the records surely lie, however wide: a part of epsilon then finds a smaller region within it. A generous "
-        "radius about --center; 'whole' for the whole sphere; LOW:HIGH for spd if all eigenvalues (variances) surely lie "
-        "between these numbers, as 1e-3:1e3, and for euclidean if all coordinates do.", metavar="WHERE")
+        "Where little is known: how far from the centre records surely lie, 'whole' for the whole sphere, or LOW:HIGH for "
+        "variances of spd (1e-3:1e3) or numbers of euclidean. A part of epsilon finds a smaller region.", metavar="WHERE")
     find_radius: bool = wish(False, KNOWN, "release plan", "“a generous guess”",
-        "The radius is only a generous upper bound: a part of epsilon finds a smaller one about the centre.")
+        "The radius is only a generous guess: a part of epsilon finds a smaller one about the centre.", rare=True)
     smooth: bool = wish(False, KNOWN, PLANNED, "“a closed outline”",
-        "The landmarks run along a closed outline: less noise in fine ripples.")
+        "The landmarks run along a closed outline: less noise in fine ripples.", rare=True)
     open: bool = wish(False, KNOWN, PLANNED, "“an open curve”",
-        "The landmarks run along an open curve: less noise in fine ripples.")
+        "The landmarks run along an open curve: less noise in fine ripples.", rare=True)
     bending: bool = wish(False, KNOWN, PLANNED, "“landmarks anywhere, bending little”",
-        "The landmarks stand anywhere: less noise in what bends the shape sharply.")
+        "The landmarks stand anywhere: less noise in what bends the shape sharply.", rare=True)
     modes: int | None = wish(None, KNOWN, PLANNED, "the number of directions",
-        "How many directions to release, the most important first (default: all that are worth their noise).")
+        "How many directions of variation to release, the main ones first (default: all that are worth it).", rare=True)
     symmetric: str = wish("", KNOWN, PLANNED, "the pairs of landmarks",
-        "Left and right landmarks, counted from 1, as 1-2,3-4: each specimen becomes its mean with its mirror image.",
-        metavar="PAIRS")
+        "Left and right landmarks, as 1-2,3-4: each specimen is averaged with its mirror image.", metavar="PAIRS", rare=True)
     epsilon: float = wish(0.0, PRIVACY, f"{PLANNED} audit demo", "ε",
-        "Privacy budget of the release: the smaller, the more private; 1 is common.")
+        "How much the release may tell of one person: the smaller, the more private; 1 is common.")
     delta: float | None = wish(None, PRIVACY, PLANNED, "δ",
         "Beside epsilon: a tiny probability, such as 1e-6, that is allowed on top of it; far below one over the number of "
-        "records. Where there are many directions the noise is then much smaller.")
+        "records. Where there are many directions the noise is then much smaller.", rare=True)
     rho: float | None = wish(None, PRIVACY, PLANNED, "ρ",
-        "Instead of epsilon: zero-concentrated differential privacy (zCDP).", page=False)
+        "Instead of epsilon: zero-concentrated differential privacy (zCDP).", page=False, rare=True)
     mu: float | None = wish(None, PRIVACY, PLANNED, "μ",
-        "Instead of epsilon: Gaussian differential privacy (GDP).", page=False)
+        "Instead of epsilon: Gaussian differential privacy (GDP).", page=False, rare=True)
     mechanism: str = wish("auto", PRIVACY, "release", "the mechanism",
-        "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …")
+        "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …", rare=True)
     steps: int = wish(1, PRIVACY, "release plan", "“the centre may be far from the mean”",
-        "2: a quarter of epsilon makes a first release and moves the region there. For a public centre so far from the mean "
-        "that many records are clipped; there is no look then.")
+        "2: a quarter of epsilon makes a first release, and the region moves there. For a public centre so far from the mean "
+        "that many records are clipped.", rare=True)
     inference: float | None = wish(None, PRIVACY, PLANNED, "“where the mean of the population lies”",
-        "Share of epsilon, such as 0.1, for how much the records vary. The release then says where the mean of the whole "
-        "population lies, and not only how large the noise is.", metavar="SHARE")
+        "Share of epsilon, such as 0.1, for how much the records vary: the release then says where the mean of the whole "
+        "population lies.", metavar="SHARE")
     check: float | None = wish(None, PRIVACY, "release plan", "the look",
         "Share of epsilon for a private look at whether the public specimens fit; 0: no look (default: 0.1).",
-        metavar="SHARE", page=False)
+        metavar="SHARE", page=False, rare=True)
     allow_useless: bool = wish(False, PRIVACY, MADE, "“release even if useless”",
-        "Release even if the noise is as large as the region.", option="--even-if-useless")
-    ledger: File = wish("", PRIVACY, f"{MADE} studio", "the ledger", "Ledger that the epsilon is charged to.")
-    dataset: str = wish("", PRIVACY, MADE, "the data set of the ledger", "Which data set of the ledger pays.")
-    out: File = wish("mean.json", OUTPUT, MADE, "the record's file", "Where the JSON record goes.")
-    plot: File = wish("", OUTPUT, PLANNED, "the picture",
-        "Picture (PNG or SVG): of the mean, of two groups and how they differ, or of the errors of a plan.", page=False)
-    report: File = wish("", OUTPUT, MADE, "the report", "Report in words (HTML or Markdown).", page=False)
-    value: File = wish("", OUTPUT, "release", "the value", "The released value alone (TPS, CSV or NPY).", page=False)
+        "Release even if it says no more than what is public.", option="--even-if-useless", rare=True)
+    ledger: File = wish("", PRIVACY, f"{MADE} studio", "the ledger", "The study's ledger, which the epsilon is charged to.")
+    dataset: str = wish("", PRIVACY, MADE, "the data set of the ledger", "Which data set of the ledger pays.", rare=True)
+    out: File = wish("mean.json", OUTPUT, MADE, "the record's file", "Where the record goes: the release with all its facts.")
+    plot: File = wish("", OUTPUT, PLANNED, "the picture", "Where a picture goes (PNG or SVG).", page=False)
+    report: File = wish("", OUTPUT, MADE, "the report", "Where a report in words goes (HTML or Markdown).", page=False)
+    value: File = wish("", OUTPUT, "release", "the value",
+        "Where the released value alone goes (TPS, CSV or NPY).", page=False, rare=True)
     simulate: File = wish("", OUTPUT, "plan", "the simulated picture",
-        "Picture of such a release, of synthetic data.", page=False)
+        "Where a picture of such a release goes, of made-up records.", page=False)
     links: File = wish("", OUTPUT, MADE, "the lines between landmarks",
         "Lines between landmarks in pictures: 1-2,2-3; a file with one pair a line; or 'outline'.", metavar="LINES")
     channels: File = wish("", OUTPUT, MADE, "the names of channels",
         "Names of channels in pictures and reports, which anyone may then see: Fz,Cz,Pz; a file with one name a line; or an "
-        ".npz file that holds them as channels or ch_names.", metavar="NAMES")
+        ".npz file that holds them as channels or ch_names.", metavar="NAMES", rare=True)
     force: bool = wish(False, OUTPUT, MADE, "leave in the command line",
-        "Replace outputs that exist; allow an epsilon above 100.", page=False)
+        "Replace files that exist; allow an epsilon above 100.", page=False, rare=True)
     workers: int = wish(1, MORE, "release", "the threads", "Threads that share each pass over the records.", page=False)
     memory: str = wish("256MiB", MORE, "release", "the memory", "Parquet larger than this is read in parts.", page=False)
     scheduler: str = wish("", MORE, "release", "the scheduler",
-        "Address of a Dask scheduler (tcp://…) whose workers read the Parquet files, by the same paths. They see the records; "
-        "noise and ledger stay here.", page=False)
+        "Address of a Dask cluster (tcp://…) that reads the Parquet files, by the same paths; its workers see the records.",
+        page=False)
     smallest: int | None = wish(None, MORE, "", "the smallest group", "Persons in the smallest group, in a plan.")
     read_as: str = wish("", MORE, "", "the inspection", "The space that the curator's inspection found.")
     # fmt: on

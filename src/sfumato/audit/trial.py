@@ -1,7 +1,6 @@
 """What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or times."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
+from ..shown import at_work
 from .blackbox import Draw, admitted, audit, releases, timing_audit
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss
@@ -84,30 +84,33 @@ def conduct(
     else:
         suspects |= {f"{m.name} on {m.space}": m for m in mechanisms(ball, epsilon, name)}
     out.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for label, suspect in suspects.items():
-        pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
-        exact = None
-        if how == "timing" and isinstance(suspect, Mechanism):
-            label = f"time of {label}"
-            tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
-            verdict = max(tried, key=lambda one: one.lower)
-        else:
-            bits = how == "releases"
-            drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
-            verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
-            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
-        rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
+    rows = list[dict[str, Any]]()
+    with at_work("auditing") as show:
+        for label, suspect in suspects.items():
+            show(label, len(rows), len(suspects) if len(suspects) > 1 else None)
+            pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
+            exact = None
+            if how == "timing" and isinstance(suspect, Mechanism):
+                label = f"time of {label}"
+                clocks = clock_pairs(ball, len(pairs[0]))
+                tried = (timing_audit(suspect, pair, seed=seed, name=label) for pair in clocks)
+                verdict = max(tried, key=lambda one: one.lower)
+            else:
+                bits = how == "releases"
+                drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
+                verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
+                exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
+            rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
     write_atomically(out / "audit.json", json.dumps(rows, indent=2) + "\n")
     return rows
 
 
-def table(rows: list[dict[str, Any]], echo: Callable[[str], object]) -> None:
-    """Print verdicts in columns, for a terminal."""
-    echo(f"{'mechanism':44s}{'claimed ε':>10s}{'ε at least':>12s}{'exact':>9s}  verdict")
+def table(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return verdicts as a table, its header first."""
+    cells: list[tuple[str, ...]] = [("mechanism", "claimed ε", "ε at least", "exact", "verdict", "data", "event")]
     for row in rows:
         exact = "" if row["exact"] is None else f"{row['exact']:.4f}"
+        event = f"{row['event']}; {row['hits']} against {row['misses']} of {row['draws']}"
         word = "CONVICTED" if row["convicted"] else "cleared"
-        echo(f"{row['name']:44s}{row['claimed']:10g}{row['lower']:12.4f}{exact:>9s}  {word}")
-        echo(f"    data: {row['pair']}")
-        echo(f"    event: {row['event']}; {row['hits']} against {row['misses']} of {row['draws']}")
+        cells.append((row["name"], f"{row['claimed']:g}", f"{row['lower']:.4f}", exact, word, row["pair"], event))
+    return cells

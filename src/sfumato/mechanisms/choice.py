@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Fix, Refusal
+from ..errors import Fix, RadiusError, Refusal
 from ..files import Dataset
 from ..laws.calibration.scale import check_records
 from ..laws.privacy import Privacy, as_privacy
@@ -105,7 +105,7 @@ def plans(region: Region, n: int, privacy: Privacy, check: float = SHARE) -> tup
         try:
             plan = kind(region, privacy).plan(n)
             if region.is_ball and plan.is_far_from_the_mean:
-                raise Refusal(
+                raise RadiusError(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     "is released if asked for by name: ",
                     Fix("mechanism", kind.name),
@@ -204,8 +204,13 @@ def choose(
     rows = plans(region, n, privacy, check)
     best = rows[0][1]
     if isinstance(best, Refusal):
-        whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
-        raise Refusal("no mechanism can release this mean:", *chain.from_iterable(whys))
+        whys = [why for _, why in rows if isinstance(why, Refusal)]
+        wide = [why for why in whys if isinstance(why, RadiusError)]
+        if len(wide) == len(whys):
+            first = max(wide, key=lambda why: why.limit)
+            raise RadiusError(first.parts[0], *(part for why in wide if not why.limit for part in ("; ", *why.parts)))
+        reasons = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
+        raise Refusal("no mechanism can release this mean:", *chain.from_iterable(reasons))
     return best
 
 

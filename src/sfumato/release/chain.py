@@ -177,6 +177,11 @@ class Book:
 
     def describe(self, dataset: str) -> str:
         """Return how much is left of how much, and what was spent on what."""
+        account = self.accounts[dataset]
+        return f"{account.words(repr(dataset))} Spent so far: {self.purposes(dataset)}.{account.together}"
+
+    def purposes(self, dataset: str) -> str:
+        """Return what was spent on what."""
         groups: dict[str, list[Decimal]] = {}
         for entry in self.entries:
             if entry.kind == "charge" and entry.dataset == dataset:
@@ -187,8 +192,7 @@ class Book:
             charges = "1 charge" if len(amounts) == 1 else f"{len(amounts)} charges"
             epsilon = str(plain(reduce(EXACT.add, amounts))).replace(str(UNKNOWN), "an unknown epsilon")
             spent.append(f"{epsilon} on {printable(purpose)} ({charges})")
-        account = self.accounts[dataset]
-        return f"{account.words(repr(dataset))} Spent so far: {'; '.join(spent) or 'nothing'}.{account.together}"
+        return "; ".join(spent) or "nothing"
 
     def following(self, kind: str, dataset: str, epsilon: Decimal, record: str) -> Entry:
         """Return the line that comes next in the chain."""

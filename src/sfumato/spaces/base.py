@@ -53,6 +53,7 @@ class Space(ABC):
 
     name: ClassVar[str]
     metric: ClassVar[str]
+    usual_radius: ClassVar[str] = ""  # said after a radius that is too large
     kind: ClassVar[Kind] = "vectors"  # what one point is as users type it
 
     # -- what it is ---------------------------------------------------------------------------------------------

@@ -128,6 +128,7 @@ class Shapes3D(Landmarks, Arcs):
 
     name: ClassVar[str] = "shapes3d"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
+    usual_radius: ClassVar[str] = "; 0.1 to 0.2 is usual for shapes"
     unit: ClassVar[bool] = True
     small: ClassVar[dict[str, Any]] = {"landmarks": 4}
     landmark_dim: ClassVar[int | None] = 3

@@ -33,6 +33,7 @@ class PlanarShapes(Rays):
     landmarks: int
     name: ClassVar[str] = "shapes"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
+    usual_radius: ClassVar[str] = "; 0.1 to 0.2 is usual for shapes"
     kind: ClassVar[Kind] = "landmarks"
     size_option: ClassVar[str | None] = "landmarks"
     least_size: ClassVar[int] = 3

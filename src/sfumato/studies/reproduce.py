@@ -12,6 +12,7 @@ import numpy as np
 from .. import __version__
 from ..atomic import write_atomically
 from ..numerics.arrays import Array
+from ..shown import at_work
 from . import callosa, field, rates
 from .curves import spd_curves, sphere_curves
 from .store import Compute, Store
@@ -78,14 +79,15 @@ def conduct(
     studies: Mapping[str, Study], out: Path, settings: dict[str, Any], heading: str, command: str, draws: str = ""
 ) -> Path:
     """Run studies, or finish interrupted ones; write figures, results.csv and REPORT.md, and return the report's path."""
-    from rich.progress import track
-
     store = Store(out, settings)
     started = time.monotonic()
     parts = []
     for name, study in studies.items():
-        for cell, compute in track([*study.cells(settings["replicates"]).items()], name):
-            store.cell(cell, compute)
+        cells = study.cells(settings["replicates"])
+        with at_work(name) as show:
+            for done, (cell, compute) in enumerate(cells.items()):
+                show(name, done, len(cells))
+                store.cell(cell, compute)
         study.draw(store)
         parts.append(study.report(store))
     store.write_csv()

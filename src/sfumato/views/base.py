@@ -66,12 +66,12 @@ class View:
         return self.bounded.format(error=error, factor=factor, degrees=np.degrees(min(error, np.pi)))
 
     def caption(self, s: Subject) -> str:
-        """Return what a picture shows, for the report."""
+        """Return what a picture shows, to stand below it."""
         soft = "" if s.error is None else ", and how far off it may be (soft)"
-        return f"What was released (dark), what was public before (grey){soft}."
+        return f"What was released (dark), what was public before (grey){soft}. {self.shown(s)}".strip()
 
     def shown(self, s: Subject) -> str:
-        """Return what the soft part of the picture is, where its legend does not say all; for the caption."""
+        """Return what else there is to say of the picture, in sentences."""
         return ""
 
     def table(self, s: Subject) -> Rows:

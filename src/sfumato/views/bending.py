@@ -39,6 +39,15 @@ def magnified(first: Array, second: Array, half: float = 0.0) -> int:
     return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
 
 
+def larger(times: int, of: str = "") -> str:
+    """Return what a legend says of something that is drawn so many times as large.
+
+    >>> larger(5, "differences"), larger(1)
+    (', differences ×5', '')
+    """
+    return f", {of} ×{times}".replace("  ", " ") if times > 1 else ""
+
+
 def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
     """Return the lines of a square grid between two corners, bent by the spline that takes the first landmarks to the
     second."""

@@ -123,13 +123,6 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
     return rows
 
 
-def pairs_in_words(comparison: Comparison) -> str:
-    """Return the table of pairs for the screen."""
-    rows: list[tuple[str, ...]] = [PAIRS, *pairs(comparison)]
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-
 def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str], image: bytes | None = None) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
@@ -143,33 +136,20 @@ def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str]
 
 
 def _sections(comparison: Comparison, words: str) -> list[Section]:
-    first = next(iter(comparison.groups.values()))
+    first, *others = comparison.groups.values()
     g = first.guarantee
-    glance = [
-        ("Privacy", f"{powers(str(comparison.privacy))} for all groups together, for replacing {g.unit}"),
-        ("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items())),
-    ]
     groups = []
     for name, release in comparison.groups.items():
         size = "none" if no_region(release) else release.region(0.95).size
         groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
     each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
-    said = map(Paragraph, comparison.describe().split("\n"))
-    terms = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
-    promised = f"All releases together are {comparison.privacy.words}. {terms}"
-    more = len(comparison.groups) - 2
-    drawn = f"The released means of two groups over or beside each other{', of ' + str(more + 2) if more else ''}."
+    promised = (
+        f"All releases together are {comparison.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}."
+    )
+    drawn = Picture(f"The released means of two of {len(others) + 1} groups, over or beside each other.", words)
     return [
-        (
-            "",
-            [
-                Picture(drawn, words),
-                Paragraph(" ".join(in_short(comparison))),
-                Grid(pairs(comparison), PAIRS),
-                Grid(glance),
-            ],
-        ),
-        ("How the groups differ", [*said]),
-        ("Each group", [each, Paragraph(f"Every record was first clipped to {region(first)}.")]),
+        ("", [drawn, Paragraph(" ".join(in_short(comparison))), Grid(pairs(comparison), PAIRS), each]),
+        ("How the groups differ", [*map(Paragraph, comparison.describe().split("\n"))]),
+        ("What was done first", [Paragraph(f"Every record was first clipped to {region(first)}.")]),
         ("What is promised", [Paragraph(promised), Paragraph("Not promised:"), Points(LIMITS)]),
     ]

@@ -18,7 +18,7 @@ from ..release import Release
 from ..spaces.base import Space
 
 NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
-MARK = "For the curator only, not part of the release"
+MARK = "Curator only"
 CLOSER = 0.6  # of its distance from the centre, within which another reading of a specimen is taken for the right one
 MOST_TURNS = 2000  # specimens, the farthest, in which other orders are looked for
 MOST_SWAPS = 60  # the same for swaps
@@ -69,10 +69,8 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
     return (
-        f"{MARK.upper()}: {words}. What was released is the mean of points on that edge, and says little of the records as "
-        "they are. The centre and the radius do not fit them: are they in the same units (volts, microvolts), and is the "
-        "centre of the same kind? Choose both anew from public knowledge, not from these records; another release costs its "
-        "epsilon again."
+        f"{MARK.upper()}: {words}. The release says little of them: are centre and records in the same units (volts, "
+        "microvolts), and of the same kind? Choose the region anew, from public knowledge."
     )
 
 

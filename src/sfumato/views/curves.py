@@ -9,7 +9,7 @@ from ..landmarks.outlines import crosses_itself
 from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
 from .base import View
-from .bending import magnified
+from .bending import larger, magnified
 from .scene import Dots, Line, Mark, Panel, Role, Scene, Soft, around, broken, closed
 from .subject import Noise, Subject
 
@@ -22,10 +22,11 @@ class Curves(View):
     exact_up_to = np.inf
 
     def shown(self, s: Subject) -> str:
-        if s.noise is not None:
-            often = f"with probability {s.p:g}, taken by itself"
-            return f"across the curve, each point of that mean lies within the soft band {often}"
-        return "" if s.error is None else "the error is one number for the whole curve, so no band is drawn"
+        if s.noise is None:
+            return "The error is one number for the whole curve, so no band is drawn."
+        return (
+            f"Across the curve, each point of that mean lies within the band with probability {s.p:g}, taken by itself."
+        )
 
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)
@@ -37,11 +38,10 @@ class Curves(View):
         curve, *others = (
             reference + times * (x - reference) for x in (s.about, *(() if s.others is None else s.others))
         )
-        more = f", ×{times}" if times > 1 else ""
         widest = times * float(widths.max())
         if s.noise is not None:
-            marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{more}")
-        s = replace(s, name=f"{s.name}{more.replace(',', ', differences')}")
+            marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{larger(times)}")
+        s = replace(s, name=f"{s.name}{larger(times, 'differences')}")
         marks += overlaid(s, reference, curve, others, ring)
         margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
@@ -71,6 +71,15 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
     size = np.linalg.norm(np.ptp(landmarks, axis=0))
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
+
+
+def hull(landmarks: Array) -> list[Mark]:
+    """Return the hull of landmarks in the plane, washed pale; nothing where they lie on a line."""
+    from scipy.spatial import ConvexHull
+
+    if len(landmarks) < 3 or np.linalg.svd(landmarks - landmarks.mean(axis=0))[1][1] < 1e-6 * np.ptp(landmarks):
+        return []
+    return [Line(closed(landmarks[ConvexHull(landmarks).vertices]), Role.FRAME, fill=True)]
 
 
 def across(noise: Noise, curve: Array, ring: bool) -> Array:

@@ -142,8 +142,7 @@ class Undirected(Directions):
     undirected = True
 
     def shown(self, s: Subject) -> str:
-        one = "An axis has no sense: the end that is nearer to the released one is shown"
-        return one if s.about.size == 3 else ""
+        return "Axes have no sense: the end nearer to the released one is shown." if s.about.size == 3 else ""
 
 
 def cap_angle(s: Subject, error: float) -> float:

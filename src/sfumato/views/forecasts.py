@@ -1,17 +1,21 @@
 """A plan in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..laws.privacy import Privacy
 from ..mechanisms import Forecast
+from ..mechanisms.base import PERSON
+from ..mechanisms.plan import Plan
 from ..regions import Region
+from ..release import Guarantee
 from ..release.terms import Purpose
 from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
 from .plots import write_picture
-from .words import RELATED, nearer
+from .words import RELATED, in_short
 
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
@@ -20,84 +24,60 @@ SPENT_ON: dict[str, str] = {  # in words
     Purpose.RADIUS: "finding its radius",
     Purpose.SPREAD: "the spread of the records",
 }
+FOUND = {Purpose.CENTER, Purpose.RADIUS}
+AS_IF = "That is as if the records filled the whole of the prior; where they fill a part of it, the error is smaller."
 
 
-def plan_in_words(
-    region: Region, n: int, privacy: Privacy, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
-) -> str:
-    """Return what each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
-    lines = [
-        f"{region.space}, n = {n}, radius {region.radius:.4g}, {privacy}\n",
-        f"{'mechanism':14s}{'95% error':>12s}{'median error':>15s}{'95% noise':>12s}{'scale':>12s}{'gain':>8s}{'to beat':>10s}",
+def plan_in_short(plan: Plan) -> list[str]:
+    """Return what would be released, how far off it would be, and what the region that is yet to be found means for that."""
+    value = plan.space.present(plan.region.center)
+    made_up = replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, PERSON), True)
+    what, far, *_ = in_short(made_up)
+    useless = ["It would be useless, and is refused: it says no more than what is public."] if plan.useless else []
+    return [
+        f"Planned:{what.removeprefix('Released')}",
+        far,
+        *useless,
+        *([AS_IF] if FOUND & plan.spending.keys() else []),
     ]
+
+
+def plan_table(rows: Sequence[Forecast]) -> list[tuple[str, ...]]:
+    """Return what each mechanism would do, after a header."""
+    names = {"error_95": "95% error", "noise_95": "95% noise", "gain": "gain"}
+    table = [("mechanism", *names.values(), "")]
     for row in rows:
-        numbers = f"  cannot be used: {row.refusal}"
-        if row.refusal is None:
-            verdict = _verdict(row, rows[0])
-            gain = "" if row.gain is None else f"{row.gain:.2g}"
-            numbers = f"{row.error_95:12.4g}{row.median_error:15.4g}{row.noise_95:12.4g}{row.scale:12.4g}{gain:>8s}"
-            numbers += f"{row.to_beat:10.4g}"
-            numbers += f"   {'<- ' if row is rows[0] and not row.useless else ''}{verdict}" if verdict else ""
-        lines.append(f"{row.mechanism:14s}{numbers}")
-    return "\n".join([*lines, *_judged(region, rows[0], others), *_spent(rows[0])])
+        numbers = ("" if (x := getattr(row, name)) is None else f"{x:.3g}" for name in names)
+        table.append((row.mechanism, *numbers, _verdict(row, rows[0])))
+    return table
 
 
 def _verdict(row: Forecast, best: Forecast) -> str:
-    if row.useless:
-        return "useless"
-    return "auto takes this one" if row is best else ""
+    if row.refusal or row.useless:
+        return "cannot be used" if row.refusal else "useless"
+    if row is best:
+        return "auto takes this one"
+    nearer = row.error_95 is not None and best.error_95 is not None and row.error_95 < best.error_95
+    return "to the mean as it looks from the centre" if nearer else ""
 
 
-def _spent(best: Forecast) -> list[str]:
-    """Return what else ε is spent on, and what that means for the error."""
-    if not best.spending:
-        return []
-    shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
-    rest = 1 - sum(best.spending.values())
-    lines = [f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean."]
-    if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:
-        lines.append(
-            "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
-            "that is found is smaller, and the error nearly in proportion."
-        )
-    return lines
-
-
-def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast]]) -> list[str]:
-    """Return what the best row means."""
-    if best.error_95 is None or best.to_beat is None:
-        return ["\nNothing can be released so: no mechanism can be used."]
-    words = _worth(region, best, best.error_95, best.to_beat)
+def plan_in_detail(region: Region, rows: Sequence[Forecast]) -> list[str]:
+    """Return what the best plan rests on, what it leaves out and spends, and why a mechanism cannot be used."""
+    best = rows[0]
+    lines = [f"{row.mechanism} cannot be used: {row.refusal}" for row in rows if row.refusal]
+    if best.gain is not None and region.related_as:
+        lines.append(f"All this is so if {RELATED[region.related_as]}.")
     if best.fallback_95 is not None:
-        words += f" If a look says that the sample does not fit, the error is up to {best.fallback_95:.3g}."
-    if best.directions is None or best.directions == region.space.dim:
-        return [f"\n{words}"]
-    others_part = "their part of the mean is not in the error"
-    if best.gain is not None:
-        others_part = "the error counts what that leaves out"
-    made = f"It is made in {best.directions} of {region.space.dim} directions"
-    counted = f"{made}; nothing is learned about the others, and {others_part}."
-    known_too = [(n, row) for n, row in others if row.error_95 is not None]
-    said = [f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too]
-    return [f"\n{words}", counted, *([f"With {'; with '.join(said)}."] if said else [])]
-
-
-def _worth(region: Region, best: Forecast, error: float, to_beat: float) -> str:
-    """Return what a release is worth beside what is known beforehand."""
-    if best.gain is not None:
-        known = f"The public centre alone is expected to be some {to_beat:.3g} from the mean"
-        resting = f", if {RELATED[region.related_as]}" if region.related_as else ""
-        if best.useless:
-            return f"{known}: this release would be no nearer, and is refused as useless{resting}."
-        return f"{known}: this release is {nearer(best.gain)}, with an error up to {error:.3g}{resting}."
-    ball = to_beat == region.radius
-    distance = f"within {to_beat:.3g} of" if ball else f"some {to_beat:.3g} from"
-    known = f"The mean is known beforehand to be {distance} the public centre"
-    if best.useless:
-        return "This release would be useless, and is refused: its error is not below the size of the region."
-    if error >= to_beat:
-        return f"{known}: this release may say little beyond the public centre."
-    return f"{known}: this release says more, with an error up to {error:.3g}."
+        lines.append(f"If a look says that the sample does not fit, the error is up to {best.fallback_95:.3g}.")
+    if best.directions not in (None, region.space.dim):
+        counts = "the error counts what that leaves out" if best.gain is not None else "their part is not in the error"
+        made = f"It is made in {best.directions} of {region.space.dim} directions"
+        lines.append(f"{made}; nothing is learned about the others, and {counts}.")
+    if best.spending:
+        shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
+        rest = 1 - sum(best.spending.values())
+        lines.append(f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean.")
+    return lines
 
 
 def instead_in_words(n: int, privacy: Privacy, ways: Iterable[Mapping[str, Any]]) -> str:
@@ -137,18 +117,9 @@ def needs_in_words(n: int, privacy: Privacy, needs: Mapping[str, float | None]) 
 
 def html(rows: Sequence[Forecast]) -> str:
     """Return the forecasts as a table, for notebooks."""
-
-    def shown(number: float | None) -> str:
-        return "" if number is None else f"{number:.3g}"
-
-    header = ("Mechanism", "Error at 95%", "Median error", "Noise at 95%", "Gain", "To beat", "Directions", "")
-    lines = []
-    for row in rows:
-        numbers = map(shown, (row.error_95, row.median_error, row.noise_95, row.gain, row.to_beat))
-        directions = "" if row.directions is None else str(row.directions)
-        lines.append((row.mechanism, *numbers, directions, row.refusal or _verdict(row, rows[0])))
-    words = Paragraph("To beat: how far the mean is known to lie from the public centre beforehand.")
-    return Grid(lines, header, numeric=True).html("") + words.html("")
+    header, *lines = plan_table(rows)
+    whys = [Paragraph(f"{row.mechanism} cannot be used: {row.refusal}").html("") for row in rows if row.refusal]
+    return "".join([Grid(lines, header, numeric=True).html(""), *whys])
 
 
 def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:

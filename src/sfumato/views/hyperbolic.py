@@ -22,9 +22,7 @@ class Hyperbolic(View):
         return f"points of hyperbolic space of dimension {s.about.size - 1}"
 
     def shown(self, s: Subject) -> str:
-        disc = (
-            "Drawn in the Poincaré disc, whose edge is infinitely far away; pale circles are 1, 2 and 3 from its middle"
-        )
+        disc = "Drawn in the Poincaré disc, whose edge is infinitely far away: pale circles are 1, 2 and 3 from its middle."
         return disc if s.about.size == 3 else ""
 
     def scene(self, s: Subject) -> Scene:

@@ -32,41 +32,7 @@ def intervals(
 
     Ranges are what clipping left to each record, what the error leaves to each number, and that of the population's mean.
     """
-    whole = _numbers(s, x, y, reach, bars, region, read, log, least)
-    if s.value is None or bars is None or reach is None:
-        return [whole]
-    ends = np.log([whole.low[1], whole.high[1]]) if log else np.array([whole.low[1], whole.high[1]])
-    lengths = np.log(bars[1] / bars[0]) if log else bars[1] - bars[0]
-    if np.median(lengths) > SEEN * np.ptp(ends):
-        return [whole]
-    centre = read(s.centre)
-
-    def from_centre(numbers: Array) -> Array:
-        return np.asarray(numbers / centre if log else numbers - centre)
-
-    def moved(ends: Range | None) -> Range | None:
-        return None if ends is None else (from_centre(ends[0]), from_centre(ends[1]))
-
-    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
-    near = _numbers(s, x, words, None, moved(bars), moved(region), lambda point: from_centre(read(point)), log, None)
-    return [replace(panel, size=(3.7, 3.2)) for panel in (whole, near)]
-
-
-def _numbers(
-    s: Subject,
-    x: str,
-    y: str,
-    reach: Range | None,
-    bars: Range | None,
-    region: Range | None,
-    read: Callable[[Array], Array],
-    log: bool,
-    least: float | None,
-) -> Panel:
-    """Return one panel, as :func:`intervals` says."""
-    value = read(s.about)
-    centre = read(s.centre)
-    others = [] if s.others is None else [read(other) for other in s.others]
+    value, centre, *others = (read(point) for point in (s.about, s.centre, *(() if s.others is None else s.others)))
     at = np.arange(1, value.size + 1).astype(np.float64)
     small = float(np.clip(120 / value.size, 2.0, 6.0))
     marks: list[Mark] = []
@@ -87,23 +53,31 @@ def _numbers(
     if s.value is not None:
         marks.append(Dots(np.stack([at, value], axis=1), Role.VALUE, s.name, size=small))
     every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
-    low, high = _limits(every, log)
-    return _side_by_side(
-        marks, value.size, low if least is None else least, high, Scales(x, y, s.names, whole=True, log_y=log)
-    )
+    whole = _side_by_side(marks, every, value.size, Scales(x, y, s.names, whole=True, log_y=log), least)
+    if s.value is None or bars is None or reach is None:
+        return [whole]
+    along = np.log if log else np.asarray
+    if np.median(along(bars[1]) - along(bars[0])) > SEEN * float(along(whole.high[1]) - along(whole.low[1])):
+        return [whole]
+
+    def away(numbers: Array) -> Array:
+        return np.asarray(numbers / centre if log else numbers - centre)
+
+    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
+    closer = None if region is None else (away(region[0]), away(region[1]))
+    ranges = ((away(bars[0]), away(bars[1])), closer)
+    (near,) = intervals(s, x, words, None, *ranges, read=lambda point: away(read(point)), log=log)
+    return [replace(panel, size=(3.7, 3.2)) for panel in (whole, near)]
 
 
-def _limits(numbers: Array, log: bool = False) -> tuple[float, float]:
-    """Return the ends of an axis for these numbers, with a margin."""
-    ends = np.log(numbers[numbers > 0]) if log else numbers
+def _side_by_side(marks: list[Mark], numbers: Array, count: int, scales: Scales, least: float | None = None) -> Panel:
+    """Return a panel of so many places, and as high as the numbers ask."""
+    ends = np.log(numbers[numbers > 0]) if scales.log_y else numbers
     margin = 0.06 * max(float(np.ptp(ends)), 1e-9)
-    low, high = (float(end) for end in (ends.min() - margin, ends.max() + margin))
-    return (float(np.exp(low)), float(np.exp(high))) if log else (low, high)
-
-
-def _side_by_side(marks: list[Mark], count: int, low: float, high: float, scales: Scales) -> Panel:
+    low, high = (np.exp(end) if scales.log_y else end for end in (ends.min() - margin, ends.max() + margin))
+    corners = (np.array([0.4, low if least is None else least]), np.array([count + 0.6, high]))
     size = (float(np.clip(2.5 + 0.5 * count, 4.8, 7.2)), 3.6)
-    return Panel(marks, np.array([0.4, low]), np.array([count + 0.6, high]), size=size, scales=scales, equal=False)
+    return Panel(marks, *corners, size=size, scales=scales, equal=False)
 
 
 def _boxes(at: Array, wide: float, low: Array, high: Array) -> Array:
@@ -124,8 +98,8 @@ def two_groups(subjects: Mapping[str, Subject], x: str, y: str, regions: bool) -
         label = "" if not half.any() or ends else f"{s.p:.0%} region for each population's mean"
         marks += [Line(segments(at - up, at + up), role, label), Dots(at, role, f"released mean of {name}")]
         ends += [at - up, at + up]
-    low, high = _limits(np.concatenate(ends)[:, 1])
-    return Scene([[_side_by_side(marks, value.size, low, high, Scales(x, y, s.names, whole=True))]])
+    numbers = np.concatenate(ends)[:, 1]
+    return Scene([[_side_by_side(marks, numbers, value.size, Scales(x, y, s.names, whole=True))]])
 
 
 def mapped(

@@ -3,7 +3,7 @@
 By other metrics, and of correlations and variances: what an error says for certain of each, and no more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import Rows, View, numbered
+from .bending import larger
 from .layouts import Range, intervals
 from .scene import CIRCLE, GROUPS, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, broken
 from .subject import Subject
@@ -18,8 +19,8 @@ from .subject import Subject
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
 WIDEST = 300.0  # of a radius in an exponent
 TIMES = (20, 10, 5, 2)  # ellipses that hardly differ are drawn so many times as far apart
-LEAST = 0.55  # of a variance that is drawn so, in parts of what it is compared with
-MOST = 1.8
+LEAST = -0.45  # by how much a variance is smaller that is drawn so, in parts of what it is compared with
+MOST = 0.8
 
 
 class Matrices(View):
@@ -58,8 +59,8 @@ class Matrices(View):
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
             return super().caption(s)
-        colours = "in the same colours: orange above zero, blue below"
-        return f"What was public before, and what was released, {colours}; and their difference, in colours of its own."
+        colours = "in the same colours, orange above zero and blue below; and their difference, in colours of its own."
+        return f"What was public before, and what was released, {colours} {self.shown(s)}".strip()
 
     def scene(self, s: Subject) -> Scene:
         if self.banded and _are_ellipses(s.about):
@@ -231,57 +232,48 @@ def _ellipses(s: Subject) -> Scene:
     """
     bounds = [] if s.error is None else [*matrix_bounds(s, s.error)]
     region = _region_bounds(s)
-    others = () if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
-    larger, times = _larger(s.centre, [s.about, *bounds, *region, *others])
-    more = f", ×{times}" if times > 1 else ""
+    others = [] if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
+    times = _times(s.centre, [s.about, *bounds, *region, *others])
+
+    def line(role: Role, label: str, *matrices: Array, variant: int = 0) -> Line:
+        return Line(s.centre + times * (np.stack(matrices) - s.centre), role, label, variant=variant)
+
+    reach = Line(np.stack(_about(s.centre, s.radius)), Role.REACH, "range of clipped records")
+    lines = [reach] if times == 1 else []
     soft = None
-    lines = []
-    if times == 1:
-        lines.append(Line(np.stack(_about(s.centre, s.radius)), Role.REACH, "range of clipped records"))
     if bounds:
-        low, high = (larger(bound) for bound in bounds)
-        soft = Soft([high, low], [larger(s.about)], f"{s.error_label}{more}")
-        lines.append(Line(np.stack([low, high]), Role.NOISE))
-    if region:
-        lines.append(Line(np.stack([larger(bound) for bound in region]), Role.REGION, s.region_label))
+        edge = line(Role.NOISE, "", *bounds)
+        soft = Soft([*edge.points[::-1]], [*line(Role.VALUE, "", s.about).points], f"{s.error_label}{larger(times)}")
+        lines.append(edge)
+    lines += [line(Role.REGION, s.region_label, *region)] if region else []
     for i, other in enumerate(others):
-        lines.append(Line(larger(other)[None], s.role, "" if i else f"{s.others_label}{more}", variant=i))
+        lines.append(line(s.role, "" if i else f"{s.others_label}{larger(times)}", other, variant=i))
     lines.append(Line(s.centre[None], Role.CENTRE, s.public))
-    if s.value is not None:
-        lines.append(Line(larger(s.value)[None], Role.VALUE, f"{s.name}{more.replace(',', ', differences')}"))
+    lines += [] if s.value is None else [line(Role.VALUE, f"{s.name}{larger(times, 'differences')}", s.value)]
     return _planes(s, lines, soft)
 
 
-def _larger(about: Array, matrices: Sequence[Array]) -> tuple[Callable[[Array], Array], int]:
-    """Return a function that moves matrices away from one of them, and how many times as far: so that differences are seen, and
-    all stay positive definite and at most half as large again.  What lies between two matrices stays between them."""
-
-    def moved(matrix: Array, times: int) -> Array:
-        return np.asarray(about + times * (matrix - about))
-
-    def small(times: int) -> bool:
-        every = np.linalg.eigvals([np.linalg.solve(about, moved(matrix, times)) for matrix in matrices]).real
-        return bool(every.min() > LEAST and every.max() < MOST)
-
-    times = next((times for times in TIMES if small(times)), 1)
-    return lambda matrix: moved(matrix, times), times
+def _times(about: Array, matrices: Sequence[Array]) -> int:
+    """Return how many times as far from one matrix others are drawn: so that differences are seen, and all stay positive
+    definite and of about its size.  What lies between two matrices stays between them."""
+    apart = np.linalg.eigvals([np.linalg.solve(about, matrix) for matrix in matrices]).real - 1
+    return next((times for times in TIMES if times * apart.min() > LEAST and times * apart.max() < MOST), 1)
 
 
 def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
     """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
-    regions = {name: _region_bounds(s) if banded else [] for name, s in subjects.items()}
-    first = next(iter(subjects.values()))
-    every = [s.about for s in subjects.values()] + [bound for region in regions.values() for bound in region]
-    larger, times = _larger(first.about, every)
+    regions = [_region_bounds(s) if banded else [] for s in subjects.values()]
+    first, second = (s.about for s in subjects.values())
+    times = _times(first, [second, *(bound for region in regions for bound in region)])
     lines = []
-    label = f"{first.p:.0%} region for its population's mean, by two ellipses"
-    for role, (name, s) in zip(GROUPS, subjects.items(), strict=True):
-        if regions[name]:
-            lines.append(Line(np.stack([larger(bound) for bound in regions[name]]), role, label, faint=True))
+    label = "95% region for its population's mean, by two ellipses"
+    for role, region, (name, s) in zip(GROUPS, regions, subjects.items(), strict=True):
+        if region:
+            lines.append(Line(first + times * (np.stack(region) - first), role, label, faint=True))
             label = ""
-        more = f", differences ×{times}" if times > 1 and lines and role is Role.SECOND else ""
-        lines.append(Line(larger(s.about)[None], role, f"released mean of {name}{more}"))
-    return _planes(first, lines)
+        more = larger(times, "differences") if role is Role.SECOND else ""
+        lines.append(Line((first + times * (s.about - first))[None], role, f"released mean of {name}{more}"))
+    return _planes(s, lines)
 
 
 def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None = None) -> Scene:

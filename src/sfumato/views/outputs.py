@@ -14,9 +14,11 @@ from ..files import write_points
 from ..findings import Comparison
 from ..release import Release
 from .compared import comparison_in_words, write_comparison_report
+from .compared import in_short as compared
 from .plots import in_words, render, write_picture
 from .report import write_report
 from .subject import Links
+from .words import in_short as short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,6 +82,11 @@ class Outputs:
         if isinstance(self.done, Release):
             return in_words(self.done, channels=self.channels)
         return comparison_in_words(self.done)
+
+    @property
+    def short(self) -> list[str]:
+        """The sentences that every front begins with."""
+        return short(self.done) if isinstance(self.done, Release) else compared(self.done)
 
     def write(self, what: str, path: Path) -> None:
         """Write the "plot", the "report" or the "value" alone."""

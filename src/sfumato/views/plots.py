@@ -15,7 +15,6 @@ from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .base import View
 from .figures import draw
 from .page import escape, notebook
 from .subject import Links, Subject
@@ -118,12 +117,6 @@ def plot(
     if path is not None:
         write_picture(drawn, path, in_words(release, p, channels))
     return drawn
-
-
-def caption(s: Subject, view: View) -> str:
-    """Return what a picture shows by what, to stand below it."""
-    sentences = filter(None, [view.caption(s), view.shown(s)])
-    return " ".join(f"{words[0].upper()}{words[1:].removesuffix('.')}." for words in sentences)
 
 
 def html(release: Release) -> str:

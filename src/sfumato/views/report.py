@@ -17,22 +17,9 @@ from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
-from .plots import caption as captioned
 from .plots import in_words, plot, render
 from .subject import Links, Subject
-from .words import (
-    first,
-    guesses,
-    in_short,
-    nearer,
-    notes,
-    powers,
-    promise,
-    rounding,
-    running_time,
-    stated_epsilon,
-    whole,
-)
+from .words import first, guesses, in_short, nearer, notes, powers, promise, rounding, running_time, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 READ = "The release itself is a JSON file, whose keys the documentation explains. This reads it back, and asks it for an error:"
@@ -79,18 +66,13 @@ def write_report(
         The release.  Everything on the page comes from it.
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
-        One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
+        One that ends in .md gets the same in Markdown, with the picture beside it as .png; a ValueError is raised for others.
     outline, channels : sequence, optional
         As of :func:`plot_release`.
     image : bytes, optional
         The picture as PNG, if it is drawn already.
     caption : str, optional
         What that picture shows, where it is another than :func:`plot_release` draws.
-
-    Raises
-    ------
-    ValueError
-        If the path has another ending.
 
     Examples
     --------
@@ -109,14 +91,14 @@ def write_report(
     check_page(path)
     words = in_words(release, 0.95, channels)
     s = Subject.of(release, 0.95, outline, channels)
+    view = view_of(release)
     private = "private " if release.guarantee.private else ""
-    things = "units" if release.scalar is not None else view_of(release).things(s)
+    things = "units" if release.scalar is not None else view.things(s)
     name = "mean" if release.kind is Kind.MEAN else release.statistic
     title = f"The {private}{name} of {release.n} {things}"
-    turning = view_of(release).more(s)
     sections: list[Section] = [
-        ("", [Picture(caption or captioned(s, view_of(release)), words), *_glance(release, s)]),
-        *([("In space, to turn by hand", turning)] if turning else []),
+        ("", [Picture(caption or view.caption(s), words), *_glance(release, s)]),
+        ("In space, to turn by hand", view.more(s)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
@@ -126,7 +108,7 @@ def write_report(
     ]
     if image is None:
         image = render(plot(release, links=outline, channels=channels), words=words)
-    write_page(path, title, sections, image)
+    write_page(path, title, [section for section in sections if section[1]], image)
 
 
 def _glance(release: Release, s: Subject) -> list[Block]:
@@ -153,12 +135,6 @@ def _promise(release: Release) -> list[Block]:
     g = release.guarantee
     if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
-    factor = float(np.exp(min(stated_epsilon(g), 700.0)))
-    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
-    odds = (
-        "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
-        f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
-    )
     hidden = f"{powers(running_time(release))} The time to read and average the records is not hidden."
     terms = [
         ("One unit", f"is {g.unit}."),
@@ -175,8 +151,7 @@ def _promise(release: Release) -> list[Block]:
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", group),
     ]
-    start = Paragraph(str(promise(release)))
-    return [start, *([] if g.asked else [Paragraph(odds)]), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    return [Paragraph(str(promise(release))), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
 def _accuracy(release: Release, s: Subject) -> list[Block]:

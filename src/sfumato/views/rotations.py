@@ -26,7 +26,7 @@ class Rotations(View):
         return f"It is turned by {angle:.3g}° from the public centre."
 
     def shown(self, s: Subject) -> str:
-        return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once"
+        return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once."
 
     def scene(self, s: Subject) -> Scene:
         """Return the images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""

@@ -8,26 +8,10 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .base import View
-from .bending import bent_grid, can_bend, magnified
-from .curves import across, band, looks_like_an_outline, overlaid, sides_of
+from .bending import bent_grid, can_bend, larger, magnified
+from .curves import across, band, hull, looks_like_an_outline, overlaid, sides_of
 from .page import Block, Turning
-from .scene import (
-    CIRCLE,
-    GROUPS,
-    Arrows,
-    Dots,
-    Line,
-    Mark,
-    Panel,
-    Role,
-    Scene,
-    Words,
-    around,
-    blur,
-    broken,
-    closed,
-    segments,
-)
+from .scene import CIRCLE, GROUPS, Arrows, Dots, Line, Mark, Panel, Role, Scene, Words, around, blur, broken, segments
 from .subject import Links, Noise, Subject
 
 MOST_NUMBERS = 30  # beside landmarks: of more, every second, fifth, … has one
@@ -75,8 +59,7 @@ class Landmarks:
             half /= float(np.ptp(self.reference, axis=0).max())
             self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
         self.drawn, *self.others = (self.reference + self.times * (x - self.reference) for x in (self.about, *others))
-        self.larger = f", ×{self.times}" if self.times > 1 else ""
-        self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}{self.larger}"
+        self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}{larger(self.times)}"
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
         """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
@@ -87,11 +70,9 @@ class Landmarks:
         return np.asarray(moves @ np.swapaxes(moves, 1, 2))
 
     def widths(self, noise: Noise | None) -> Array:
-        """Return how far an outline may be off at each landmark, across it."""
-        if noise is None:
-            share = 0.0 if self.s.error is None else self.s.error / np.sqrt(len(self.about))
-            return self.times * np.full(len(self.about), share)
-        return self.times * across(noise, self.about, ring=True)
+        """Return how far an outline may be off at each landmark, across it, as it is drawn."""
+        share = (self.s.error or 0.0) / np.sqrt(len(self.about))
+        return self.times * (np.full(len(self.about), share) if noise is None else across(noise, self.about, ring=True))
 
     def limits(self) -> tuple[Array, Array]:
         """Return the corners of all that is drawn, with room for what is about the outermost landmarks."""
@@ -136,7 +117,7 @@ class Landmarks:
         marks.append(Dots(reference, Role.CENTRE, s.public, size=size))
         if self.released is not None:
             marks += [Line(segments(reference, at), Role.TIE), Line(segments(*at[pairs.T]), Role.VALUE)]
-            marks.append(Dots(at, Role.VALUE, f"{s.name}{self.larger.replace(',', ', differences')}", size=size))
+            marks.append(Dots(at, Role.VALUE, f"{s.name}{larger(self.times, 'differences')}", size=size))
         return marks if side is ASKEW else marks + numbers(at, reference, away, len(pairs) > 0)
 
     def grid(self) -> Panel | None:
@@ -145,10 +126,10 @@ class Landmarks:
         s = self.s
         if not self.bends or (self.released is None and (self.spread is None or not self.others)):
             return None
-        other, role, words = (self.drawn, Role.VALUE, f"the {s.name}")
+        title = f"a grid on the {s.public}, bent to {{}}{larger(self.times)}"
         if self.released is None:
-            other, role, words = (self.others[0], s.role, "one such release")
-        return bent(self.reference, other, s.links, role, f"a grid on the {s.public}, bent to {words}{self.larger}")
+            return bent(self.reference, self.others[0], s.links, s.role, title.format("one such release"))
+        return bent(self.reference, self.drawn, s.links, Role.VALUE, title.format(f"the {s.name}"))
 
     @property
     def bends(self) -> bool:
@@ -178,19 +159,15 @@ class Solids(View):
     def meaning(self, s: Subject, error: float) -> str:
         return f"{error / np.sqrt(len(s.about)):.3g} a landmark if all share it, in {self.unit}"
 
-    def caption(self, s: Subject) -> str:
-        form = Landmarks(s, self.turned)
-        larger = f" Differences are drawn {form.times} times as large." if form.times > 1 else ""
-        grid = f" A square grid on the {s.public} is bent as the landmarks moved." if form.bends else ""
-        bare = s.links is None and not form.outline
-        pale = " The pale area is the hull of the landmarks, no part of what they are on." if bare else ""
-        return super().caption(s) + larger + grid + pale
-
     def shown(self, s: Subject) -> str:
-        own = f"each landmark of that mean lies in the soft region about its own with probability {s.p:g}, taken by itself"
-        bends = Landmarks(s, self.turned).bends
-        said = {own: s.noise is not None, "the grid bends by all that was released, noise included": bends}
-        return "; ".join(words for words, true in said.items() if true)
+        form = Landmarks(s, self.turned)
+        said = {
+            f"Differences are drawn {form.times} times as large.": form.times > 1,
+            f"Each landmark of that mean lies in the soft area about its own with probability {s.p:g}, by itself.": s.noise,
+            f"A square grid on the {s.public} is bent by all that was released, noise included.": form.bends,
+            "The pale area is the hull of the landmarks, no part of what they are on.": not (s.links or form.outline),
+        }
+        return " ".join(words for words, true in said.items() if true)
 
     def seen(self, s: Subject) -> str:
         form = Landmarks(s, self.turned)
@@ -202,8 +179,8 @@ class Solids(View):
     def scene(self, s: Subject) -> Scene:
         """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
         form = Landmarks(s, self.turned)
-        larger = f"differences drawn {form.times} times as large" if form.times > 1 and s.value is None else ""
-        return _arranged(form.limits(), form.marks, form.grid(), larger)
+        title = f"differences drawn {form.times} times as large" if form.times > 1 and s.value is None else ""
+        return _arranged(form.limits(), form.marks, form.grid(), title)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
         """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
@@ -212,14 +189,13 @@ class Solids(View):
         (one, first), (two, second) = forms.items()
         links = first.s.links
         times = magnified(first.about, second.about)
-        larger = f", difference ×{times}" if times > 1 else ""
+        more = larger(times, "difference")
         end = first.about + times * (second.about - first.about)
-        shapes = {f"released mean of {one}": first.about, f"released mean of {two}{larger}": end}
+        shapes = {f"released mean of {one}": first.about, f"released mean of {two}{more}": end}
         region = second.s.region
         tips = second.ellipsoids(None if region is None else replace(region, fixed=times * radius))
-        grid = None
-        if first.bends:
-            grid = bent(first.about, end, links, Role.SECOND, f"a grid on {one}, bent to {two}{larger}")
+        title = f"a grid on {one}, bent to {two}{more}"
+        grid = bent(first.about, end, links, Role.SECOND, title) if first.bends else None
         return over_each_other(shapes, links, tips, grid)
 
     def more(self, s: Subject) -> list[Block]:
@@ -255,13 +231,22 @@ def over_each_other(
 ) -> Scene:
     """Return two shapes by their names, and an arrow for each landmark from the first to the second; ``tips`` are ellipsoids
     about its end."""
-    first, second = shapes.values()
-    margin = 0.07 * float(np.ptp(first, axis=0).max())
+    ends = list(shapes.values())
+    ring = links is None and ends[0].shape[1] == 2 and looks_like_an_outline(ends[0])
+    pairs = joined(range(len(ends[0])) if ring else links, len(ends[0]))
 
     def marks(side: Array, inches: float) -> list[Mark]:
-        return _overlay(shapes, tips, side, links)
+        first, second = (shape @ side.T for shape in ends)
+        marks = [] if len(pairs) else hull(first)
+        for role, name, shape in zip(GROUPS, shapes, (first, second), strict=True):
+            marks.append(Line(segments(*shape[pairs.T]), role))
+            marks.append(Dots(shape, role, name, size=1.5 if ring else 3.5))
+        if tips is not None and not ring:
+            marks.append(Line(broken(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
+        marks.append(Arrows(first, second))
+        return marks if ring or side is ASKEW else marks + numbers(second, first, 9.0, len(pairs) > 0)
 
-    return _arranged(around([first, second], margin), marks, grid, title)
+    return _arranged(around(ends, 0.07 * float(np.ptp(ends[0], axis=0).max())), marks, grid, title)
 
 
 def _arranged(
@@ -270,56 +255,23 @@ def _arranged(
     """Return a panel for each side from which landmarks between two corners are seen: of the plane one, with a grid beside or
     below; of space four, each with a box."""
     low, high = limits
-    if len(low) == 3:
-        return _in_space(low, high, marks, title)
-    wide, tall = high - low
+    wide, tall, *deep = high - low
     beside = grid is not None and tall > BESIDE * wide
-    inches = WIDTH / float(wide) / (1 + beside)
-    panels = [
-        Panel(marks(np.eye(2), inches), low, high, title, (inches * wide, float(np.clip(inches * tall, 1.2, 6.0))))
-    ]
-    panels += [] if grid is None else [replace(grid, size=panels[0].size)]
-    return Scene([panels] if beside else [[panel] for panel in panels])
-
-
-def _in_space(low: Array, high: Array, marks: Callable[[Array, float], list[Mark]], title: str) -> Scene:
-    corners = np.array([np.where([i & 1, i & 2, i & 4], high, low) for i in range(8)])
-    wide, _, deep = high - low
-    columns = (wide, max(deep, CORNER * wide))
-    inches = WIDTH / float(sum(columns))
+    widths = (wide, max(deep[0], CORNER * wide)) if deep else (wide,)
+    inches = WIDTH / float(sum(widths)) / (1 + beside)
+    corners = np.array([np.where([i & 1 << j for j in range(len(low))], high, low) for i in range(2 ** len(low))])
     panels = []
-    for column, (name, side) in zip((0, 1, 0, 1), SIDES.items(), strict=True):
+    for i, (name, side) in enumerate((SIDES if deep else {"": np.eye(2)}).items()):
         box = corners @ side.T
-        frame = Line(segments(*box[BOX.T]), Role.FRAME)
-        ends = around([box], 0.02 * float(wide))
-        across, up = ends[1] - ends[0]
-        size = inches * np.array([columns[column], up * min(1.0, columns[column] / across)])
-        words = ": ".join(filter(None, [title, name]))
-        panels.append(Panel([frame, *marks(side, inches)], *ends, words, (float(size[0]), float(size[1]))))
-    return Scene([panels[:2], panels[2:]])
-
-
-def _overlay(shapes: Mapping[str, Array], tips: Array | None, side: Array, links: Links | None) -> list[Mark]:
-    ring = links is None and side.shape[1] == 2 and looks_like_an_outline(next(iter(shapes.values())))
-    first, second = (shape @ side.T for shape in shapes.values())
-    pairs = joined(links, len(first))
-    marks = [] if ring or len(pairs) else hull(first)
-    for role, name, shape in zip(GROUPS, shapes, (first, second), strict=True):
-        marks.append(Line(closed(shape) if ring else segments(*shape[pairs.T]), role))
-        marks.append(Dots(shape, role, name, size=1.5 if ring else 3.5))
-    if tips is not None and not ring:
-        marks.append(Line(broken(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
-    marks.append(Arrows(first, second))
-    return marks if ring or side is ASKEW else marks + numbers(second, first, 9.0, len(pairs) > 0)
-
-
-def hull(landmarks: Array) -> list[Mark]:
-    """Return the hull of landmarks in the plane, washed pale; nothing where they lie on a line."""
-    from scipy.spatial import ConvexHull
-
-    if len(landmarks) < 3 or np.linalg.svd(landmarks - landmarks.mean(axis=0))[1][1] < NEAR * np.ptp(landmarks):
-        return []
-    return [Line(closed(landmarks[ConvexHull(landmarks).vertices]), Role.FRAME, fill=True)]
+        frame = [Line(segments(*box[BOX.T]), Role.FRAME)] if deep else []
+        ends = around([box], 0.02 * float(wide) * len(deep))
+        across, up = inches * (ends[1] - ends[0])
+        column = inches * float(widths[i % len(widths)])
+        size = (column, float(np.clip(up * min(1.0, column / across), 1.2, 6.0)))
+        panels.append(Panel([*frame, *marks(side, inches)], *ends, ": ".join(filter(None, [title, name])), size))
+    panels += [] if grid is None else [replace(grid, size=panels[0].size)]
+    columns = 2 if deep or beside else 1
+    return Scene([panels[i : i + columns] for i in range(0, len(panels), columns)])
 
 
 def numbers(at: Array, other: Array, away: float, lines: bool) -> list[Mark]:
@@ -332,8 +284,8 @@ def numbers(at: Array, other: Array, away: float, lines: bool) -> list[Mark]:
     marks: list[Mark] = []
     for i in range(step - 1, len(at), step):
         out = max(at[i], other[i], key=lambda end: float(np.linalg.norm(end - middle)))
-        x, y = away * (out - middle) / max(float(np.linalg.norm(out - middle)), 1e-300)
-        marks.append(Words(out, str(i + 1), move=(float(x), float(y))))
+        x, y = (away * (out - middle) / max(float(np.linalg.norm(out - middle)), 1e-300)).tolist()
+        marks.append(Words(out, str(i + 1), move=(x, y)))
     return marks
 
 

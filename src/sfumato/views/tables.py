@@ -28,7 +28,7 @@ class Products(View):
         return f"points with {len(names)} parts ({', '.join(names)})"
 
     def shown(self, s: Subject) -> str:
-        return "The error is one for all parts together, so none is drawn"
+        return "The error is one for all parts together, so none is drawn."
 
     def table(self, s: Subject) -> Rows:
         rows: list[tuple[str, ...]] = []
@@ -71,7 +71,7 @@ class Frames(View):
     origin = "the first axes"
 
     def shown(self, s: Subject) -> str:
-        return "The error is not drawn: it is a distance between all vectors together, and bounds no single number"
+        return "The error is not drawn: it is a distance between all vectors together, and bounds no single number."
 
     def table(self, s: Subject) -> Rows:
         return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)

@@ -60,32 +60,22 @@ def describe(release: Release) -> str:
 
 
 def in_short(release: Release) -> list[str]:
-    """Return what was released, how far off it is, and what is said of the population or of a look: two or three sentences.
+    """Return what was released, how far off it is, and what is said of the population: two or three short sentences.
 
     The screen prints them; the page and the report begin with them.
     """
-    return [_made(release), _off(release), *_beside(release)]
-
-
-def _beside(release: Release) -> list[str]:
-    """Return where the mean of the population lies, if that was asked for; or that a look found public specimens unfit."""
-    why = no_region(release)
-    if release.spread is not None and not why:
-        own = "The mean" if release.kind is Kind.MEAN else "That"
-        return [f"{own} of the population is within {release.region(0.95).size} of it, with 95% confidence."]
-    look = {} if release.chart is None else release.chart.look or {}
-    return [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
-
-
-def _made(release: Release) -> str:
-    """Return what was released of how many, and what protects whom."""
     g = release.guarantee
     name = "mean" if release.kind is Kind.MEAN else release.statistic
     things = "records" if release.scalar is not None else view_of(release).things(Subject.of(release))
     promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
     if not g.private:
         promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
-    return f"Released the {name} of {release.n} {things}; {promised}."
+    why = no_region(release)
+    look = {} if release.chart is None else release.chart.look or {}
+    more = [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
+    if release.spread is not None and not why:
+        more = [f"The population's {name} is within {release.region(0.95).size} of it (95% confidence)."]
+    return [f"Released the {name} of {release.n} {things}; {promised}.", _off(release), *more]
 
 
 def _off(release: Release) -> str:
@@ -111,9 +101,9 @@ def _off(release: Release) -> str:
 def of_what(release: Release, error: float) -> str:
     """Return what an error is measured in, or what it means, in a few words."""
     view = view_of(release)
-    if release.scalar is not None or release.predicted_error is None:
+    if release.scalar is not None:
         return "in the unit of the number"
-    return view.measured or view.meaning(Subject.of(release), error) or release.predicted_error.distance
+    return view.measured or view.meaning(Subject.of(release), error) or release.space.metric
 
 
 def notes(release: Release) -> list[Fact]:

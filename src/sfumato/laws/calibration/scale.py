@@ -28,9 +28,13 @@ class Scale:
 
 
 def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str) -> None:
-    """Raise a RadiusError unless the radius is below the limit."""
+    """Raise a RadiusError unless the radius is below the limit: what a curator may say instead, and then the reason."""
     if not r < limit:
-        raise RadiusError(f"{mechanism} on {space} needs a radius below {limit:.6g}, not {r:g}: {why}")
+        digits = 10 ** (1 - np.floor(np.log10(limit)))  # two digits, rounded down
+        most = f"the radius may be at most {np.floor(limit * digits) / digits:g} here, not {r:g}{space.usual_radius}"
+        error = RadiusError(most, f". {mechanism} on {space} needs a radius below {limit:.6g}: {why}")
+        error.limit = limit
+        raise error
 
 
 def check_records(n: int) -> None:
