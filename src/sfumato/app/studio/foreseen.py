@@ -2,7 +2,6 @@
 be found or moved.  From public numbers alone."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,10 +16,7 @@ from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan
 from ...mechanisms.stages import FIRST
 from ...regions import Ball, Region
-from ...release import Release
-from ...release.record import Guarantee
-from ...views.forecasts import SPENT_ON
-from ...views.words import in_short
+from ...views.forecasts import SPENT_ON, plan_in_short
 from ..request import Request
 
 POWER = 0.8
@@ -34,17 +30,6 @@ Foreseen = tuple[Planned, dict[str, Any]]  # such a plan, and what there is to s
 def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float, inference: float) -> Planned:
     """Return the plan of a release without a stage of its own before it, for any ε."""
     return lambda epsilon: planned(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
-
-
-def at_centre(plan: Plan) -> Release:
-    """Return the release that a plan would give of records whose mean is the public centre, without noise."""
-    value = plan.space.present(plan.region.center)
-    return replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, ""), True)
-
-
-def error_of(plan: Plan) -> str:
-    """Return the whole error of a plan in the sentence that a release states it in."""
-    return in_short(at_centre(plan))[1]
 
 
 def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float | None) -> Foreseen:
@@ -71,7 +56,7 @@ def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
     shown = plain(region, n, privacy, "tangent", 0.0, share)
-    said = error_of(shown(privacy.numbers[0]))
+    said = plan_in_short(shown(privacy.numbers[0]))[1]
     return shown, {"says": f"Each group: {said[0].lower()}{said[1:]}", "also": [words], "detectable": apart}
 
 
@@ -132,7 +117,7 @@ def of_steps(region: Region, request: Request) -> Foreseen:
     """
     plan = _planned(region, request)
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
-    more = {"says": error_of(plan), "also": [words], "error": plan.error_95, "useless": plan.useless}
+    more = {"says": plan_in_short(plan)[1], "also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
     return plain(region, request.n, request.privacy, "tangent", 0.0, spent), more
 

@@ -20,11 +20,11 @@ from ...release import Release
 from ...release.record import SpaceOf
 from ...spaces import Space
 from ...views import compared, view_of
+from ...views.forecasts import at_centre, plan_in_short
 from ...views.plots import in_words
 from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene, Words
 from ...views.subject import Links, Subject
 from ...views.words import guesses, in_digits, powers
-from .foreseen import at_centre, error_of
 from .panels import on_page
 
 DRAWS = 4  # releases shown
@@ -94,7 +94,7 @@ def of_release(plan: Plan, more: Mapping[str, Any] = MappingProxyType({}), **loo
     others = _turned(space, plan.region.center, draws)
     looks |= {"others": others, "others_label": "made-up releases", "role": Role.DRAW}
     shown = replace(Subject.of(made_up, P), value=None, **looks)
-    found = {"error": plan.error_95, "useless": plan.useless, "says": error_of(plan), "also": [], **more}
+    found = {"error": plan.error_95, "useless": plan.useless, "says": plan_in_short(plan)[1], "also": [], **more}
     fallback = plan.fallback_95
     unfit = [] if fallback is None else [f"If a look finds that the public specimens do not fit: up to {fallback:.3g}."]
     return {

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import BudgetExceeded, Fix, Refusal, UnsavedError
+from ...errors import BudgetExceeded, Fix, RadiusError, Refusal, UnsavedError
 from ...files import read
 from ...files.labels import UNKNOWN, group_name, groups_of, people
 from ...files.people import named_labels, repeated_labels
@@ -31,7 +31,6 @@ from ...release import Release
 from ...release.chain import Book, canonical, stated
 from ...release.ledger import Ledger
 from ...spaces.base import Space
-from ...views import compared, words
 from ...views.curator import MARK, inspection
 from ...views.globe import is_place
 from ...views.outputs import Outputs
@@ -89,7 +88,7 @@ class Job:
         request, dropped = _as_called(self.request)
         return {
             **shown,
-            "short": words.in_short(done) if isinstance(done, Release) else compared.in_short(done),
+            "short": Outputs(done).short,
             "words": done.describe(),
             **self.picture,
             "takes": list(self.takes),
@@ -185,7 +184,8 @@ class Studio:
             try:
                 yield name, getattr(self, name)(request)
             except PLAIN as error:
-                yield name, {"refusal": sentence(error, in_page)}
+                said = str(error.parts[0]) if isinstance(error, RadiusError) else sentence(error, in_page)
+                yield name, {"refusal": said}
 
     def known(self, request: Request) -> dict[str, Any]:
         """Return the public knowledge, drawn."""
