@@ -26,7 +26,7 @@ from sfumato.app.request import Request, as_option, from_page, in_page, wish_of
 from sfumato.app.studio import server
 from sfumato.app.studio.foreseen import of_groups, plain
 from sfumato.app.studio.previews import _errors, of_region, of_release
-from sfumato.app.studio.studio import LOOKS, Studio
+from sfumato.app.studio.studio import LOOKS, Job, Studio
 from sfumato.errors import Fix, Refusal
 from sfumato.mechanisms import choose
 
@@ -655,9 +655,9 @@ def test_every_step_says_the_same_whole_error(studio_folder, name):
     blur = page.ask("blur", plan)
     job = page.release(plan)
     assert job["stage"] == "done", job["refusal"]
-    said = f"within {blur['error']:.3g} ("
+    said = f"within {blur['error']:.3g} "
     assert said in blur["says"].lower()
-    assert said in job["short"][1].lower()
+    assert said in " ".join(job["short"][1:]).lower()  # or what was foreseen, where the draw says more
 
 
 def test_a_look_tells_each_part_and_why_one_is_missing(studio_folder):
@@ -695,6 +695,18 @@ def test_a_ledger_is_made_in_the_page_and_never_replaced(studio_folder):
     assert not Path("much.ledger").exists()
     assert page.release(PLAN | {"ledger": "new.ledger"})["stage"] == "done"
     assert str(sf.Ledger("new.ledger").left) == "1"
+
+
+def test_a_draw_that_says_more_than_was_foreseen_is_told():
+    """Which records that lie elsewhere than the public specimens bring about."""
+    rng = np.random.default_rng(0)
+    region = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), rng.normal(0, 0.1, (30, 3)), "same")
+    foreseen = f"{sf.plan(region, n=200, epsilon=1.0)[0].error_95:.3g}"
+    for away in (0.0, 2.0):
+        done = sf.private_mean(rng.normal(away, 0.1, (200, 3)), region, 1.0, unit="one", allow_useless=True)
+        told = [words for words in Job(Request(), release=done).facts()["short"] if "was foreseen" in words]
+        assert len(told) == (f"{done.error(0.95):.3g}" != foreseen)
+    assert f"within {foreseen} was foreseen" in told[0]
 
 
 # -- the release --------------------------------------------------------------------------------------------------------------
@@ -815,7 +827,7 @@ def test_a_studio_killed_at_any_moment_spends_once_at_most_and_loses_no_record(s
     code = """
 import os, pkgutil, sys
 from sfumato.app.request import Request, from_page
-from sfumato.app.studio.studio import LOOKS, Studio
+from sfumato.app.studio.studio import Studio
 place, name = sys.argv[2].rsplit(".", 1)
 setattr(pkgutil.resolve_name(place), name, lambda *a, **b: os._exit(9))
 studio = Studio()

@@ -388,14 +388,15 @@ function home(job) {
   $("nothing").hidden = true;
   $(`job-${job.id}`)?.remove();
   const code = (title, text) => text && el("details", {}, el("summary", {}, title), el("pre", {tabindex: "0"}, text)), stem = last(job.out).replace(/\.json$/, "");
-  $("taken").prepend(el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ${job.promise}`), ...job.short.map((line, i) => el("p", i ? {} : {class: "big"}, line)),
-    el("ul", {class: "takes"}, ...job.takes.map((name, i) => el("li", {}, el("a", {class: i ? "button" : "button main", href: `take/${job.id}/${name}`, download: `${stem}-${name}`}, NAMES[name])))),
-    el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`),
+  $("taken").prepend(el("article", {id: `job-${job.id}`, class: "two"},
+    el("div", {class: "told"}, el("h3", {}, `Released: ${job.promise}`), ...job.short.map((line, i) => el("p", i ? {} : {class: "big"}, line))),
     el("figure", {}, ...pictures(job, job.seen)),
+    el("div", {}, el("ul", {class: "takes"}, ...job.takes.map((name, i) => el("li", {}, el("a", {class: i ? "button" : "button main", href: `take/${job.id}/${name}`, download: `${stem}-${name}`}, NAMES[name])))),
+    el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`),
     job.curator.length && el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, capital(c)))),
     job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`),
     el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
-    code("The same on the command line", job.command), code("The same in Python", job.python)));
+    code("The same on the command line", job.command), code("The same in Python", job.python))));
 }
 
 /* -- all together ----------------------------------------------------------------------------------------------------------- */

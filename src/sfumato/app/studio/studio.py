@@ -41,7 +41,7 @@ from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
 from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
-from .previews import OTHERS, of_errors, of_region, of_release, of_result
+from .previews import OTHERS, P, of_errors, of_region, of_release, of_result
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LINKS = re.compile(r".*(links|wireframe).*\.(txt|csv)", re.IGNORECASE)
@@ -88,7 +88,7 @@ class Job:
         request, dropped = _as_called(self.request)
         return {
             **shown,
-            "short": Outputs(done).short,
+            "short": [*Outputs(done).short, *_beyond(done)],
             "words": done.describe(),
             **self.picture,
             "takes": list(self.takes),
@@ -451,6 +451,15 @@ def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
 def _rows(done: Release | Comparison) -> int:
     """Return how many rows a released value has."""
     return len((done if isinstance(done, Release) else next(iter(done.groups.values()))).value)
+
+
+def _beyond(done: Release | Comparison) -> list[str]:
+    """Return that a release is farther off than was foreseen, where its draw says so."""
+    if not isinstance(done, Release) or done.whole is None:
+        return []
+    far = f"{done.whole.quantiles[f'{P:g}']:.3g}"
+    beyond = "the draw lies farther from what is public than that expects, which counts"
+    return [] if far == f"{done.error(P):.3g}" else [f"In step 3 within {far} was foreseen; {beyond}."]
 
 
 def _after(book: Book, dataset: str, asked: Facts | Privacy) -> str | None:
