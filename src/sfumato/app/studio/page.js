@@ -195,7 +195,7 @@ function tell(found) {
     `Records that cannot be used: ${found.bad_records || "none"}`, ...found.bad.map(b => `— ${b}`), ...found.remarks.map(r => `To look at: ${r}`),
     found.exact_copies && `Records that are exact copies of others: ${found.exact_copies}`,
     ...Object.keys(sizes).map(c => `By ${c} the groups are ${Object.entries(sizes[c]).map(([g, n]) => `${g} (${n})`).join(", ")}.`)];
-  box.replaceChildren(el("strong", {class: "mark"}, "For the curator's eyes only: not private, and no part of a release"),
+  box.replaceChildren(el("strong", {class: "mark"}, "Curator only: not private, and no part of a release"),
     el("p", {class: "big"}, `${found.format}: ${found.contents}. n is set to ${found.n} in step 3.`), el("ul", {}, ...list.filter(Boolean).map(l => el("li", {}, l))));
   if (found.may_be.length) box.append(el("p", {}, "The file does not say what these are:"), el("p", {}, ...found.may_be.flatMap(kind => [
     button([...$("spaces").options].find(o => o.value === kind)?.textContent || kind,
@@ -393,7 +393,7 @@ function home(job) {
     el("figure", {}, ...pictures(job, job.seen)),
     el("div", {}, el("ul", {class: "takes"}, ...job.takes.map((name, i) => el("li", {}, el("a", {class: i ? "button" : "button main", href: `take/${job.id}/${name}`, download: `${stem}-${name}`}, NAMES[name])))),
     el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`),
-    job.curator.length && el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, capital(c)))),
+    job.curator.length && el("div", {class: "curator"}, el("strong", {class: "mark"}, "Curator only"), ...job.curator.map(c => el("p", {}, capital(c)))),
     job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`),
     el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
     code("The same on the command line", job.command), code("The same in Python", job.python))));
