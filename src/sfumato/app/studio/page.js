@@ -1,8 +1,7 @@
 "use strict";
 const $ = id => document.getElementById(id);
-const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "symmetric", "links", "channels"];
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
-const NUMBERS = ["n", "epsilon"];
+const TEXTS = [...OF_THE_FILE, "invalid", "mechanism", "ledger", "dataset", "out", "symmetric", "links", "channels"];
 let releases = {}, readAs = "", sizes = {}, outs = {}, blur = null, plan = {}, ledger = {}, ended = false;
 
 /* -- asking the server ------------------------------------------------------------------------------------------------ */
@@ -97,8 +96,8 @@ function choices() {
   const made = {read_as: readAs}, landmarks = $("prior").value;
   for (const name of TEXTS) made[name] = $(name).value.trim();
   made.files = made.file;
-  delete made.file; delete made.prior;
-  for (const name of NUMBERS) made[name] = typed(name);
+  delete made.file;
+  for (const name of ["n", "epsilon"]) made[name] = typed(name);
   if (picked("kind") === "approx") made.delta = typed("delta");
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
@@ -141,16 +140,11 @@ function arrange() {
     const [name, value] = part.dataset.when.split("=");
     part.hidden = picked(name) !== value;
   }
+  const seen = {waits: !picked("who"), "radius-again": picked("how") === "center", "prior-pick": !finding(), "find-hint": finding(),
+    "modes-field": picked("how") === "public" || ($("prior").value && !finding()), "smallest-field": grouped(), "mechanism-field": !grouped(),
+    "steps-field": !finding(), "delta-field": picked("kind") === "approx"};
+  for (const id in seen) $(id).hidden = !seen[id];
   $("file-set").disabled = !picked("who");
-  $("waits").hidden = !$("file-set").disabled;
-  $("radius-again").hidden = picked("how") !== "center";
-  $("prior-pick").hidden = finding();
-  document.querySelector("[data-find]").hidden = !finding();
-  $("modes-field").hidden = !(picked("how") === "public" || ($("prior").value && !finding()));
-  $("smallest-field").hidden = !grouped();
-  $("mechanism-field").hidden = grouped();
-  $("steps-field").hidden = finding();
-  $("delta-field").hidden = picked("kind") !== "approx";
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
   if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
   for (const range of document.querySelectorAll("input[type=range]")) if (range !== document.activeElement) place(range);

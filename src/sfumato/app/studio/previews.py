@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,9 +36,7 @@ LEFT_OUT = (
     "knowledge tells: a larger ε pays for more directions, each with noise of its own."
 )
 EPSILONS = np.round(np.geomspace(0.03, 10, 13), 4)
-COARSE_FIRST = [0, 12, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10]  # of these, where planning is slow
 TICKS = (0.03, 0.1, 0.3, 1, 3, 10)
-SECONDS = 1.5
 
 
 # -- what the page asks for ---------------------------------------------------------------------------------------------
@@ -50,8 +46,8 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
 
     >>> from sfumato import Ball, Sphere
     >>> found = of_region(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), None)
-    >>> found["space"], found["radius"], found["dim"]
-    ('sphere(dim=2, curvature=1.0)', 0.4, 2)
+    >>> found["dim"], found["landmarks"], found["words"]
+    (2, False, 'The public centre, and 12 made-up records at the distance 0.4 from it.')
     """
     space = region.space
     center = region.center
@@ -67,13 +63,11 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
         looks["others_label"] = "public specimens"
         words = (
-            f"The mean of {len(sample)} public specimens, and some of them; the region has size {region.radius:.3g}."
+            f"The mean of {len(sample)} public specimens, and some of them; the region's size is {region.radius:.3g}."
         )
     shown = Subject(SpaceOf.of(space), space.present(center), region.radius, others=others, **looks)
     return {
         **on_page(view.scene(shown)),
-        "space": space.typed,
-        "radius": region.radius,
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
         "named": view.nameable,
@@ -81,7 +75,7 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
     }
 
 
-def of_release(plan: Plan, more: Mapping[str, Any] = MappingProxyType({}), **looks: Any) -> dict[str, Any]:
+def of_release(plan: Plan, more: Mapping[str, Any] | None = None, **looks: Any) -> dict[str, Any]:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre, and what there is to
     say of them, some of it in ``more``; names that are not those of its channels are left out."""
     space = plan.space
@@ -94,7 +88,13 @@ def of_release(plan: Plan, more: Mapping[str, Any] = MappingProxyType({}), **loo
     others = _turned(space, plan.region.center, draws)
     looks |= {"others": others, "others_label": "made-up releases", "role": Role.DRAW}
     shown = replace(Subject.of(made_up, P), value=None, **looks)
-    found = {"error": plan.error_95, "useless": plan.useless, "says": plan_in_short(plan)[1], "also": [], **more}
+    found = {
+        "error": plan.error_95,
+        "useless": plan.useless,
+        "says": plan_in_short(plan)[1],
+        "also": [],
+        **(more or {}),
+    }
     fallback = plan.fallback_95
     unfit = [] if fallback is None else [f"If a look finds that the public specimens do not fit: up to {fallback:.3g}."]
     return {
@@ -175,19 +175,14 @@ def _curve(rows: list[Plan], several: bool, chosen: Array) -> Panel:
 
 
 def _errors(planned: Callable[[float], Plan]) -> list[Plan]:
-    """Return the plans at each ε; at fewer where planning is slow."""
+    """Return the plans at each ε at which there is one."""
     rows: list[Plan] = []
-    until = monotonic() + SECONDS
-    for epsilon in EPSILONS[COARSE_FIRST].tolist():
-        if monotonic() > until and len(rows) > 2:
-            break
+    for epsilon in EPSILONS.tolist():
         with suppress(Refusal):
-            plan = planned(epsilon)
-            _ = plan.error_95, plan.noise_95  # which take most of the time
-            rows.append(plan)
+            rows.append(planned(epsilon))
     if not rows:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
-    return sorted(rows, key=lambda plan: plan.privacy.numbers[0])
+    return rows
 
 
 def _chart(plan: Plan) -> Ellipsoid | None:

@@ -3,7 +3,6 @@ curator asks for, and by the release."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -244,12 +243,7 @@ class Studio:
         book = budget.verify()
         if budget.dataset is None:
             return {"datasets": list(book.budgets)}
-        paid = {json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"}
-        unnoted = [
-            f"line {line.sequence}: ε {line.epsilon} ({line.purpose})"
-            for line in book.entries
-            if line.kind == "charge" and line.dataset == budget.dataset and line.sequence not in paid
-        ]
+        unnoted = [f"line {line.sequence}: ε {line.epsilon} ({line.purpose})" for line in book.unnoted(budget.dataset)]
         known = {"datasets": list(book.budgets), "words": book.describe(budget.dataset), "open": unnoted}
         asked: Facts | Privacy = request.privacy
         with suppress(*PLAIN):  # of a plan that cannot be made yet, ε alone is known
