@@ -81,7 +81,7 @@ class Operation:
 
     name: str
     prepare: Callable[[Path], None]
-    act: Callable[[Path], None]
+    act: Callable[[Path], object]
     sound: Callable[[Path, Ended], None]
     damage: Callable[[Path, Hurt], bool] | str
     clock: str = ""
@@ -112,7 +112,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def _writes(
-    name: str, act: Callable[[Path], None], outputs: tuple[str, ...], damage: Any, clock: str = ""
+    name: str, act: Callable[[Path], object], outputs: tuple[str, ...], damage: Any, clock: str = ""
 ) -> Operation:
     """An operation whose outputs are always the same: each is afterwards the old or the new, and nothing else is there."""
 

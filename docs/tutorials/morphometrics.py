@@ -48,7 +48,7 @@ def main() -> None:
         shutil.copy(folder / "plan.png", HERE / "morphometrics-plan.png")
 
         release = sf.Release.load(folder / "mean.json")
-        sf.plot_release(release, HERE / "morphometrics.png", outline=range(12))
+        sf.plot_release(release, HERE / "morphometrics.png", links=range(12))
         for p in (0.5, 0.95, 0.99):
             print(f"release.error({p}) = {release.error(p):.3f}")
 

@@ -401,9 +401,9 @@ def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_pat
     sf.write_report(release, tmp_path / "mean.md")
     page = (tmp_path / "mean.md").read_text(encoding="utf-8")
     assert f"30 points of the space '{name}'".replace("_", r"\_") in page
-    assert "its own quantiles" not in page  # which nobody knows of a space of another's
+    assert "or proven bounds on them" in page
     drawn = (tmp_path / "mean.svg").read_text(encoding="utf-8")
-    assert "<!-- Public centre -->" in drawn
+    assert "<!-- public centre -->" in drawn
     assert "error, all bars at once" not in drawn
 
 

@@ -89,6 +89,6 @@ def test_a_report_prints_on_two_sheets_with_its_picture_whole(name, tmp_path):
         write_report(sf.private_mean(points, region, 4.0, mechanism="tangent", allow_useless=True), page)
     sheets, picture, seen = printed(page)
     assert sheets <= 2
-    assert alike(picture, seen) > 0.98
-    for cut in ((0, 0, picture.width, int(0.8 * picture.height)), (0, 0, int(0.8 * picture.width), picture.height)):
-        assert alike(picture.crop(cut), seen) < 0.95  # one that is cut would be found
+    assert alike(picture, seen) > 0.95
+    for cut in ((0, 0, picture.width, int(0.5 * picture.height)), (0, 0, int(0.5 * picture.width), picture.height)):
+        assert alike(picture.crop(cut), seen) < 0.9  # one that is cut would be found

@@ -22,7 +22,6 @@ class Angles(View):
     flat = True
     origin = "an arbitrary angle"
     bounded = "every angle within {degrees:.3g}°"
-    exact_up_to = np.inf
 
     def things(self, s: Subject) -> str:
         count = s.about.size

@@ -28,7 +28,6 @@ class View:
     flat = False  # whether a region for the mean leaves a range to each number that is exact
     bounded = ""  # what an error says: in words with the ``error``, the ``factor`` e^error or its ``degrees``
     measured = ""  # what distances are measured in, where ``meaning`` says it in too many words
-    exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, s: Subject) -> str:
         """Return what the records are."""

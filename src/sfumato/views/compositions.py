@@ -17,7 +17,6 @@ CLOSE = 0.08  # of the side of the triangle: an error that is smaller is shown a
 class Compositions(View):
     records = "compositions of {k} parts"
     entry = "Part"
-    exact_up_to = np.inf
     nameable = True
     origin = "equal parts"
     centers = ("origin", "equal parts")

@@ -19,7 +19,6 @@ class Curves(View):
     entry = "Point"
     columns = "xy"
     origin = "a straight line, or a regular polygon"
-    exact_up_to = np.inf
 
     def shown(self, s: Subject) -> str:
         if s.noise is None:

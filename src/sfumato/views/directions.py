@@ -22,7 +22,6 @@ class Directions(View):
     not_a_point = "the released vector has length {length:.3g}: it is not a point of the sphere"
     origin = "an arbitrary pole"
     entry = "Coordinate"
-    exact_up_to = np.inf
     undirected = False
 
     def meaning(self, s: Subject, error: float) -> str:
@@ -112,7 +111,7 @@ class Directions(View):
             edge = np.sin(min(cap_angle(s, s.error), np.pi / 2)) * CIRCLE
             label = angle_label(s, cap_angle(s, s.error))
             if shape is not None:
-                edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
+                edge = shape @ globe.frame[:2].T / where
                 label = s.error_label
             marks += blur([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
@@ -159,15 +158,6 @@ def cap_angle(s: Subject, error: float) -> float:
         return float(2 * np.arcsin(min(q * error / 2, 1.0)))
     size = length(s.about)
     return float(np.arcsin(error / size)) if error < size else float(np.pi)
-
-
-def _seen(edge: Array, reach: float) -> Array:
-    """Return an edge, a little wider if it is a line, forth and back: so that it is seen."""
-    x, y = edge[0]
-    if np.linalg.matrix_rank(edge, 1e-6) > 1:
-        return edge
-    across = np.array([-y, x]) / max(float(np.hypot(x, y)), 1e-300)
-    return edge + 0.008 * reach * CIRCLE[:, 1:] * across
 
 
 def circle(

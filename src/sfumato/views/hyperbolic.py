@@ -16,7 +16,6 @@ FARTHEST = 15.0  # of a ball: beyond that it fills the disc as far as anybody se
 class Hyperbolic(View):
     entry = "Coordinate"
     not_a_point = "the released value is not on the hyperboloid"
-    exact_up_to = np.inf
 
     def things(self, s: Subject) -> str:
         return f"points of hyperbolic space of dimension {s.about.size - 1}"

@@ -27,12 +27,38 @@ def intervals(
     log: bool = False,
     least: float | None = None,
 ) -> list[Panel]:
-    """Return the panel of the numbers that are ``read`` from each point; with ``log`` the axis is one of factors.  Where bars
+    """Return a panel of the numbers that are ``read`` from each point; with ``log`` the axis is one of factors.  Where bars
     would hardly be seen, a second one shows by how much all differ from the public centre.
 
     Ranges are what clipping left to each record, what the error leaves to each number, and that of the population's mean.
     """
     value, centre, *others = (read(point) for point in (s.about, s.centre, *(() if s.others is None else s.others)))
+    marks = _bars(s, value, centre, others, reach, bars, region)
+    every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
+    whole = _side_by_side(marks, every, value.size, Scales(x, y, s.names, whole=True, log_y=log), least)
+    along = np.log if log else np.asarray
+    room = SEEN * float(along(whole.high[1]) - along(whole.low[1]))
+    if s.value is None or bars is None or reach is None or np.median(along(bars[1]) - along(bars[0])) > room:
+        return [whole]
+
+    def away(numbers: Array) -> Array:
+        return np.asarray(numbers / centre if log else numbers - centre)
+
+    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
+    ranges = [None if ends is None else (away(ends[0]), away(ends[1])) for ends in (bars, region)]
+    closer = intervals(s, x, words, None, *ranges, read=lambda point: away(read(point)), log=log)
+    return [replace(panel, size=(3.7, 3.2)) for panel in (whole, *closer)]
+
+
+def _bars(
+    s: Subject,
+    value: Array,
+    centre: Array,
+    others: list[Array],
+    reach: Range | None,
+    bars: Range | None,
+    region: Range | None,
+) -> list[Mark]:
     at = np.arange(1, value.size + 1).astype(np.float64)
     small = float(np.clip(120 / value.size, 2.0, 6.0))
     marks: list[Mark] = []
@@ -52,22 +78,7 @@ def intervals(
         marks.append(Dots(np.stack([at + 0.06 * (i % 4 + 1), other], axis=1), s.role, label, size=0.7 * small))
     if s.value is not None:
         marks.append(Dots(np.stack([at, value], axis=1), Role.VALUE, s.name, size=small))
-    every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
-    whole = _side_by_side(marks, every, value.size, Scales(x, y, s.names, whole=True, log_y=log), least)
-    if s.value is None or bars is None or reach is None:
-        return [whole]
-    along = np.log if log else np.asarray
-    if np.median(along(bars[1]) - along(bars[0])) > SEEN * float(along(whole.high[1]) - along(whole.low[1])):
-        return [whole]
-
-    def away(numbers: Array) -> Array:
-        return np.asarray(numbers / centre if log else numbers - centre)
-
-    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
-    closer = None if region is None else (away(region[0]), away(region[1]))
-    ranges = ((away(bars[0]), away(bars[1])), closer)
-    (near,) = intervals(s, x, words, None, *ranges, read=lambda point: away(read(point)), log=log)
-    return [replace(panel, size=(3.7, 3.2)) for panel in (whole, near)]
+    return marks
 
 
 def _side_by_side(marks: list[Mark], numbers: Array, count: int, scales: Scales, least: float | None = None) -> Panel:

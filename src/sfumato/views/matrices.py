@@ -28,7 +28,6 @@ class Matrices(View):
     not_a_point = "the released matrix is not positive definite, so it is not a covariance matrix"
     centers = ("origin", "identity")
     nameable = True
-    exact_up_to: float = 3
     banded = True  # whether an error bounds a matrix from below and above, as matrix_bounds says: then small ones are ellipses
     bounded = "every variance within a factor of {factor:.4g}"
     unit = "covariance"  # what the colours are
@@ -126,7 +125,6 @@ class LogEuclideanMatrices(Matrices):
     """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
     leave it."""
 
-    exact_up_to = np.inf
     banded = False
     bounded = "every eigenvalue within a factor of {factor:.4g}"
 
@@ -138,7 +136,6 @@ class TransportMatrices(Matrices):
     """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
     and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
 
-    exact_up_to = 0
     banded = False
     bounded = "every standard deviation within {error:.4g}"
 
@@ -154,7 +151,6 @@ class LogCholeskyMatrices(Matrices):
     """An error e keeps each diagonal entry of the Cholesky factor within a factor of e^e.  No error is drawn: it says nothing
     certain of one entry."""
 
-    exact_up_to = np.inf
     banded = False
     bounded = "every channel's standard deviation, given the channels before it, within a factor of {factor:.4g}"
 
@@ -182,7 +178,6 @@ class Variances(View):
     centers = ("origin", "identity")
     entry = "Channel"
     columns = ("Variance",)
-    exact_up_to = np.inf
     nameable = True
     bounded = "every variance within a factor of {factor:.4g}"
 

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 def plot_release(
     release: Release,
-    path: str | Path,
+    path: str | os.PathLike[str] | None = None,
+    *,
     title: str = "",
     p: float = 0.95,
-    outline: Links | None = None,
+    links: Links | None = None,
     channels: Sequence[str] = (),
-) -> None:
-    """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
+) -> Figure:
+    """Return the picture of a release with its error, as a Matplotlib figure.
 
     A value that is not a point of its space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says
     so.  The file also says in words what it shows, for those who do not see it.
@@ -41,13 +42,13 @@ def plot_release(
     ----------
     release : Release
         The release.
-    path : path
-        The file to write, which ends in .png or .svg; a ValueError is raised for others.
+    path : path, optional
+        A file to write, whole or not at all, which ends in .png or .svg; a ValueError is raised for others.
     title : str, optional
         A title above the picture.
     p : float
         The probability with which the statistic lies within the error that is drawn.
-    outline : sequence of int or of pairs, optional
+    links : sequence of int or of pairs, optional
         Of shapes: the landmarks (from 0) to join by a closed line, or pairs of landmarks to join by lines.  Without it, a
         reference that looks like a closed outline (20 landmarks or more along a curve) is drawn as one.
     channels : sequence of str, optional
@@ -68,11 +69,21 @@ def plot_release(
     >>> ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> release = sf.private_mean(np.tile([0.0, 0.0, 1.0], (100, 1)), ball, epsilon=1.0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_release(release, Path(folder) / "mean.svg")
+    ...     drawn = plot_release(release, Path(folder) / "mean.svg")
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    plot(release, path, title=title, p=p, links=outline, channels=channels)
+    view = view_of(release)
+    if channels:
+        view.check_names(channels, release.value.shape)
+    s = Subject.of(release, p, links, channels)
+    warned = [] if release.on_manifold else [view.off_manifold(s)]
+    if not release.guarantee.private:
+        warned.append(release.guarantee.condition or "made for study: not a private release")
+    drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
+    if path is not None:
+        write_picture(drawn, path, in_words(release, p, channels))
+    return drawn
 
 
 def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> None:
@@ -96,33 +107,12 @@ def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) ->
     return " ".join(filter(None, [what, view.seen(s)]))
 
 
-def plot(
-    release: Release,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    title: str = "",
-    p: float = 0.95,
-    links: Links | None = None,
-    channels: Sequence[str] = (),
-) -> Figure:
-    """Return the picture of a release with its error, as :func:`plot_release` says, and write it if a file is named."""
-    view = view_of(release)
-    if channels:
-        view.check_names(channels, release.value.shape)
-    s = Subject.of(release, p, links, channels)
-    warned = [] if release.on_manifold else [view.off_manifold(s)]
-    if not release.guarantee.private:
-        warned.append(release.guarantee.condition or "made for study: not a private release")
-    drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
-    if path is not None:
-        write_picture(drawn, path, in_words(release, p, channels))
-    return drawn
-
-
 def html(release: Release) -> str:
     """Return the picture and the words, as a notebook shows them."""
     words = in_words(release)
-    return notebook(render(plot(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)])
+    return notebook(
+        render(plot_release(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)]
+    )
 
 
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:

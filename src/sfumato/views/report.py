@@ -17,7 +17,7 @@ from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
-from .plots import in_words, plot, render
+from .plots import in_words, plot_release, render
 from .subject import Links, Subject
 from .words import first, guesses, in_short, nearer, notes, powers, promise, rounding, running_time, whole
 
@@ -25,7 +25,9 @@ PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 READ = "The release itself is a JSON file, whose keys the documentation explains. This reads it back, and asks it for an error:"
 LOADED = 'import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'
 EXACT = ".10g"  # digits enough to repeat a calculation with
-WITH_KNOWN_LAW = ("laplace", "staircase")  # mechanisms whose errors are quantiles where the view of the space says so
+PROVEN = (
+    "These are quantiles of this noise, or proven bounds on them, rounded up, plus what the lattice can move a point."
+)
 QUANTITIES = {  # what the noise of a mechanism is scaled to
     "kng": "the gradient of half the mean squared distance",
     "laplace": "the Fréchet mean",
@@ -52,7 +54,7 @@ NUMBERS = {
 def write_report(
     release: Release,
     path: str | os.PathLike[str],
-    outline: Links | None = None,
+    links: Links | None = None,
     channels: Sequence[str] = (),
     *,
     image: bytes | None = None,
@@ -67,7 +69,7 @@ def write_report(
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
         One that ends in .md gets the same in Markdown, with the picture beside it as .png; a ValueError is raised for others.
-    outline, channels : sequence, optional
+    links, channels : sequence, optional
         As of :func:`plot_release`.
     image : bytes, optional
         The picture as PNG, if it is drawn already.
@@ -90,7 +92,7 @@ def write_report(
     path = Path(path)
     check_page(path)
     words = in_words(release, 0.95, channels)
-    s = Subject.of(release, 0.95, outline, channels)
+    s = Subject.of(release, 0.95, links, channels)
     view = view_of(release)
     private = "private " if release.guarantee.private else ""
     things = "units" if release.scalar is not None else view.things(s)
@@ -107,7 +109,7 @@ def write_report(
         ("How to read the record", [Paragraph(READ), Listing(LOADED)]),
     ]
     if image is None:
-        image = render(plot(release, links=outline, channels=channels), words=words)
+        image = render(plot_release(release, links=links, channels=channels), words=words)
     write_page(path, title, [section for section in sections if section[1]], image)
 
 
@@ -169,12 +171,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
-    end = "These are proven upper bounds: the error may well be smaller."
-    if release.chart is not None:
-        end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
-    elif release.mechanism.name in WITH_KNOWN_LAW and len(release.value) <= view.exact_up_to:
-        end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
-    blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
+    blocks: list[Block] = [Paragraph(start), table, Paragraph(PROVEN)]
     if foreword:
         blocks.insert(0, Paragraph(f"{foreword[0].upper()}{foreword[1:]} Of the noise alone:"))
     if several := notes(release):

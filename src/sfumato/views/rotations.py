@@ -19,7 +19,6 @@ class Rotations(View):
     columns = "123"
     centers = ("origin", "identity")
     bounded = "a rotation by {degrees:.3g}°"
-    exact_up_to = np.inf
 
     def seen(self, s: Subject) -> str:
         angle = np.degrees(np.arccos(np.clip((np.trace(s.centre.T @ s.about) - 1) / 2, -1.0, 1.0)))

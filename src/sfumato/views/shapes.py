@@ -53,13 +53,18 @@ class Landmarks:
             self.spread = np.tile(s.error**2 / k * np.eye(m), (k, 1, 1))
         self.region = self.ellipsoids(s.region)
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
-        half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
-        self.times = magnified(self.reference, self.about, half)
-        if s.value is None and self.spread is not None:
-            half /= float(np.ptp(self.reference, axis=0).max())
-            self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
+        self.times = self._times()
         self.drawn, *self.others = (self.reference + self.times * (x - self.reference) for x in (self.about, *others))
         self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}{larger(self.times)}"
+
+    def _times(self) -> int:
+        """Return how many times as large differences are drawn: those of a release so that they are seen, as far as no two
+        landmarks change places; of made-up ones so that their error is just seen."""
+        half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
+        if self.released is not None or not half:
+            return magnified(self.reference, self.about, half)
+        just = JUST_SEEN * float(np.ptp(self.reference, axis=0).max())
+        return next((f for f in LARGER if f * half > just), LARGER[-1])
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
         """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
@@ -218,7 +223,6 @@ class Shapes(Solids):
 
     records = "planar shapes of {k} landmarks"
     origin = "a regular polygon"
-    exact_up_to = np.inf
     turned = False
 
 

@@ -1,7 +1,5 @@
 """Vectors of a Euclidean space: every coordinate, give or take the error."""
 
-import numpy as np
-
 from .base import View
 from .layouts import intervals
 from .scene import Scene
@@ -12,7 +10,6 @@ class Vectors(View):
     records = "vectors of {k} numbers"
     entry = "Coordinate"
     measured = "in the unit of the records"
-    exact_up_to = np.inf
     nameable = True
     flat = True
 
