@@ -36,7 +36,7 @@ def magnified(first: Array, second: Array, half: float = 0.0) -> int:
     size = float(np.ptp(first, axis=0).max())
     far = max(half * MOST / WIDEST, float(np.linalg.norm(moved, axis=1).max())) / size
     strain = float((_apart(moved) / np.maximum(_apart(first), 1e-300)).max())
-    return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
+    return next((times for times in TIMES if 0 < times * far <= MOST and times * strain <= NEVER), 1)
 
 
 def larger(times: int, of: str = "") -> str:

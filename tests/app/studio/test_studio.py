@@ -394,10 +394,18 @@ def test_a_link_that_was_turned_meanwhile_is_not_taken_home(studio_folder, elsew
     page = Page()
     job = page.release(PLAN | {"links": "lines.txt"})
     assert page.get(f"take/{job['id']}/picture.svg").status_code == 200
+    before = page.get(f"api/job/{job['id']}").json()
     Path("lines.txt").unlink()
     Path("lines.txt").symlink_to(elsewhere / "wings.tps")
-    answer = page.get(f"take/{job['id']}/picture.svg")
-    assert (answer.status_code, "lies outside" in answer.json()["refusal"]) == (404, True)
+    assert page.get(f"api/job/{job['id']}").json() == before  # what was read when it was asked for
+    assert page.get(f"take/{job['id']}/picture.svg").status_code == 200
+    assert "lies outside" in page.refused("look", PLAN | {"links": "lines.txt"})
+
+
+def test_lines_that_are_wrong_cost_nothing(studio_folder):
+    page = Page()
+    assert "landmark" in page.release(PLAN | {"links": "1-99"})["refusal"]
+    assert not charges()
 
 
 def test_inspection_tells_the_curator(studio_folder):

@@ -424,7 +424,7 @@ function watch() {
 }
 async function begin() {
   const state = await ask("api/state", null, "GET");
-  for (const id of ["file", "ledger", "links"]) $(id).value = state[id];
+  for (const id of ["file", "ledger"]) $(id).value = state[id];
   outs = state.outs;
   $("out").value = outs.mean;
   $("folder").textContent = `Names without a folder are in ${state.folder}.`;

@@ -1,6 +1,6 @@
 """Pictures from public numbers, for the page: no record is read for them, and views say what is drawn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ from ...spaces import Space
 from ...views import compared, view_of
 from ...views.forecasts import at_centre, plan_in_short
 from ...views.plots import in_words
-from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene, Words
+from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene
 from ...views.subject import Links, Subject
 from ...views.words import guesses, in_digits, powers
 from .panels import on_page
@@ -119,7 +119,7 @@ def _by(plan: Plan) -> str:
     return f"Mechanism: {plan.name}{left}. One person changes the probability p of any outcome to at most {odds}."
 
 
-def of_result(done: Release | Comparison, links: Links | None, names: tuple[str, ...]) -> dict[str, Any]:
+def of_result(done: Release | Comparison, links: Links | None, names: Sequence[str]) -> dict[str, Any]:
     """Return a release, or the first two of several groups, drawn with its error."""
     if isinstance(done, Release):
         return on_page(view_of(done).scene(Subject.of(done, P, links, names))) | {"seen": in_words(done, P, names)}
@@ -134,39 +134,30 @@ def of_errors(planned: Callable[[float], Plan], epsilon: float, error: float) ->
     """
     rows = _errors(planned)
     several = any(row.error_95 > 1.0001 * row.noise_95 for row in rows)
-    more = ["Of this noise", "Directions"] if several else []
+    table = []
+    for row in rows:
+        more = [f"{row.noise_95:.3g}", str(row.directions or row.space.dim)] if several else []
+        table.append([f"{row.privacy.numbers[0]:g}", f"{row.error_95:.3g}", *more, "useless" if row.useless else ""])
     return {
         **on_page(Scene([[_curve(rows, several, np.array([epsilon, error]))]])),
-        "head": ["ε", "Error at 95%", *more, ""],
-        "table": [_row(row, several) for row in rows],
+        "head": ["ε", "Error at 95%", *(["Of this noise", "Directions"] if several else []), ""],
+        "table": table,
         "words": f"The error at 95% against ε, by {rows[0].name}. {LEFT_OUT if several else ''}".strip(),
     }
 
 
-def _row(plan: Plan, several: bool) -> list[str]:
-    """Return the line of a table for one ε."""
-    more = [f"{plan.noise_95:.3g}", str(plan.directions or plan.space.dim)] if several else []
-    return [f"{plan.privacy.numbers[0]:g}", f"{plan.error_95:.3g}", *more, "useless" if plan.useless else ""]
-
-
 def _curve(rows: list[Plan], several: bool, chosen: Array) -> Panel:
     """Return the panel of the error against ε, with the size of the region, above which a release is useless."""
-    errors = np.log10([chosen[1], *(each for row in rows for each in (row.error_95, row.noise_95))])
-    radius = rows[0].region.radius
+    points = np.array([(row.privacy.numbers[0], row.error_95, row.noise_95, row.region.radius) for row in rows])
+    errors = np.log10(np.append(points[:, 1:3], chosen[1]))
     low = np.array([EPSILONS[0], 10 ** (np.floor(10 * errors.min()) / 10 - 0.1)])
     high = np.array([EPSILONS[-1], 10 ** (np.ceil(10 * errors.max()) / 10 + 0.1)])
     marks: list[Mark] = []
-    if rows[0].gain is None and low[1] < radius < high[1]:
-        marks.append(Line(np.array([[low[0], radius], [high[0], radius]]), Role.REACH))
-        useful = [row.privacy.numbers[0] for row in rows if row.error_95 < radius]
-        late = not useful or useful[0] > np.sqrt(low[0] * high[0])  # the curve then passes where the words would stand
-        at = np.array([np.sqrt(low[0] * high[0]) * (0.35 if late else 2.5), radius])
-        marks.append(Words(at, "size of the region: useless above", move=(0.0, -12.0 if late else 5.0)))
+    if rows[0].gain is None and low[1] < points[0, 3] < high[1]:
+        marks.append(Line(points[:, [0, 3]], Role.REACH, "size of the region: useless above"))
     if several:
-        marks.append(
-            Line(np.array([(row.privacy.numbers[0], row.noise_95) for row in rows]), Role.NOISE, "noise alone")
-        )
-    marks.append(Line(np.array([(row.privacy.numbers[0], row.error_95) for row in rows]), Role.VALUE, "whole error"))
+        marks.append(Line(points[:, [0, 2]], Role.NOISE, "noise alone"))
+    marks.append(Line(points[:, :2], Role.VALUE, "whole error"))
     if low[0] <= chosen[0] <= high[0]:
         marks.append(Line(np.array([[chosen[0], low[1]], chosen]), Role.DRAW, variant=2))
         marks.append(Dots(chosen[None], Role.DRAW, "your choice", size=10.0))

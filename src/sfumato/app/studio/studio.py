@@ -4,10 +4,10 @@ curator asks for, and by the release."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
@@ -43,7 +43,6 @@ from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
 from .previews import OTHERS, P, of_errors, of_region, of_release, of_result
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
-LINKS = re.compile(r".*(links|wireframe).*\.(txt|csv)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
 DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins so
 MOST_FILES = 200
@@ -72,6 +71,10 @@ class Job:
     done: bool = False
     curator: list[str] = field(default_factory=list)  # for the curator's eyes
     space: Space | None = None  # of the records; of a record that was opened it is not known
+    looks: tuple[Any, Sequence[str]] = (
+        None,
+        (),
+    )  # lines and names for its pictures, as they were when it was asked for
 
     @property
     def id(self) -> str:
@@ -89,19 +92,13 @@ class Job:
             **shown,
             "short": [*Outputs(done).short, *_beyond(done)],
             "words": done.describe(),
-            **self.picture,
+            **of_result(done, *self.looks),
             "takes": list(self.takes),
             "promise": str(done.guarantee.privacy if isinstance(done, Release) else done.privacy),
             "command": "" if self.space is None else as_command(request),
             "python": "" if self.space is None else as_python(request, self.space),
             "dropped": dropped,
         }
-
-    @cached_property
-    def picture(self) -> dict[str, Any]:
-        """Return the release drawn, once it is made."""
-        assert self.release is not None
-        return of_result(self.release, *_typed(self.request, _rows(self.release)))
 
     @property
     def takes(self) -> dict[str, str]:
@@ -157,7 +154,6 @@ class Studio:
             "outs": {what: _free(f"{name}.json") for what, name in {"mean": "mean", "groups": "comparison"}.items()},
             "files": list(filter(SHOWN.fullmatch, names))[:MOST_FILES],
             "ledgers": list(filter(LEDGERS.fullmatch, names))[:MOST_FILES],
-            "links": next(filter(LINKS.fullmatch, names), ""),
             "releases": [job.facts() for job in list(self.jobs.values())],
         }
 
@@ -369,7 +365,9 @@ class Studio:
             if id_of(request) in self.jobs:
                 return self.jobs[id_of(request)].facts()
             shown = Request(out=request.out, links=request.links, channels=request.channels)
-            job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True))
+            one = release if isinstance(release, Release) else next(iter(release.groups.values()))
+            looks = _typed(shown, len(one.value))
+            job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True, looks=looks))
         return job.facts()
 
     def wait(self) -> None:
@@ -385,14 +383,12 @@ class Studio:
         job = self.jobs.get(id)
         if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
-        self.check(job.request)  # a link may lead elsewhere by now
-        lines, names = _typed(job.request, _rows(job.release))
         with TemporaryDirectory(prefix=DROPPED) as folder:
             path = Path(folder, name)
             if name == "record.json":
                 job.release.save(path)
             else:
-                Outputs(job.release, lines, names).write(job.takes[name], path)
+                Outputs(job.release, *job.looks).write(job.takes[name], path)
             return path.read_bytes()
 
 
@@ -419,6 +415,7 @@ class Watched(Session):
         if not request.unit_column and not request.alone:
             work.unit_of("")  # refuses a column that repeats, unless that was answered
         work.settle()
+        job.looks = work.looks
         job.stage = "planning the noise"
         job.release = work.run(self)
         job.space = work.space
@@ -440,11 +437,6 @@ def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
     """Return the lines between k landmarks and the names of channels as the page has them."""
     lines = read_links(request.links, k) if request.links else None
     return lines, tuple(read_names(request.channels) if request.channels else ())
-
-
-def _rows(done: Release | Comparison) -> int:
-    """Return how many rows a released value has."""
-    return len((done if isinstance(done, Release) else next(iter(done.groups.values()))).value)
 
 
 def _beyond(done: Release | Comparison) -> list[str]:
