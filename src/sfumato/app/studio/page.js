@@ -66,7 +66,11 @@ const SWATCH = {line: c => sv("path", {d: "M0 6H26", class: c}), dots: c => sv("
   soft: c => sv("rect", {width: 26, height: 12, rx: 4, class: `${c} bands`})};
 function pictures(found, words) {
   const rows = [...new Set(found.panels.map(p => p.row))].map(row => found.panels.filter(p => p.row === row));
-  return [...rows.map(row => el("div", {class: `panels of-${row.length}`}, ...row.map(p => drawn(p, words)))),
+  return [...rows.map(row => {
+    const made = el("div", {class: `panels of-${row.length}`}, ...row.map(p => drawn(p, words)));
+    made.style.gridTemplateColumns = row.map(p => `minmax(0, ${p.size[0]}fr)`).join(" ");  // as wide as each other as in print
+    return made;
+  }),
     found.legend.length && el("ul", {class: "legend"}, ...found.legend.map(([label, c, kind]) =>
       el("li", {}, sv("svg", {viewBox: "0 0 26 12", "aria-hidden": "true"}, SWATCH[kind](c)), label)))].filter(Boolean);
 }
@@ -172,6 +176,7 @@ async function inspect() {
   } catch (error) {
     $("seen").hidden = true;
     refuse("data-refusal", plainly(error));
+    $("details").open = true;
     $("data-refusal").scrollIntoView({block: "nearest"});
   } finally {
     $("inspect").disabled = false;

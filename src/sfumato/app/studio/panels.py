@@ -1,5 +1,6 @@
 """Scenes as the page draws them: panels of plain marks in the units of an SVG, each with the class of its role."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from ...numerics.arrays import Array
 from ...views.scene import Arrows, Cells, Dots, Line, Panel, Role, Scene, Soft, Words, segments
 
-WIDTH = 400.0  # of a panel
+WIDTH = 400.0  # of the widest panel of a row
+MOST_TALL = 1.3  # a panel, in widths
 TALL = 276.0  # of one whose directions have scales of their own
 ROOM = (52.0, 12.0, 22.0, 40.0)  # for numbers: left, right, above, below
 LARGER = 1.2  # units of a panel for a point of print
@@ -17,24 +19,24 @@ Marks = list[dict[str, Any]]
 class Frame:
     """From the units of a panel's marks to those of its SVG: x = a + b·u and y = c + d·v, logarithms where an axis has them."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: Panel, width: float) -> None:
         about = panel.scales
         self.logs = [about is not None and about.log_x, about is not None and about.log_y]
         self.left, right, self.top, below = (0.0, 0.0, 0.0, 0.0) if about is None else ROOM
         low = self._units(panel.low)
         high = self._units(panel.high)
-        self.right = WIDTH - right
+        self.right = width - right
         scale = (self.right - self.left) / (high[0] - low[0])
         height = TALL - self.top - below
         if panel.equal:
-            scale = min(scale, 1.1 * (WIDTH - self.left - right) / abs(high[1] - low[1]))
+            scale = min(scale, MOST_TALL * (WIDTH - self.left - right) / abs(high[1] - low[1]))
             height = scale * abs(float(high[1] - low[1]))
         self.bottom = self.top + height
         self.b = scale
         self.a = (self.left + self.right) / 2 - scale * (low[0] + high[0]) / 2
         self.d = -height / (high[1] - low[1])
         self.c = self.bottom - self.d * low[1]
-        self.size = [WIDTH, round(float(self.bottom + below), 2)]
+        self.size = [round(width, 2), round(float(self.bottom + below), 2)]
 
     def _units(self, points: Array) -> Array:
         columns = np.asarray(points, dtype=np.float64).T
@@ -57,12 +59,13 @@ def on_page(scene: Scene) -> dict[str, Any]:
             names.setdefault(
                 mark.label, ["band" if isinstance(mark, Soft) else _class(mark), type(mark).__name__.lower()]
             )
-    panels = [_panel(panel) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
+    panels = [_panel(panel, row) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
     return {"panels": panels, "legend": [[label, *look] for label, look in names.items()]}
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    frame = Frame(panel)
+def _panel(panel: Panel, row: Sequence[Panel]) -> dict[str, Any]:
+    """Return a panel as wide beside the others of its row as print has it."""
+    frame = Frame(panel, WIDTH * panel.size[0] / max(each.size[0] for each in row))
     marks = [] if panel.scales is None else _axes(panel, frame)
     for mark in panel.marks:
         marks += _cells(mark) if isinstance(mark, Cells) else _mark(mark, frame)
