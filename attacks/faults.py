@@ -81,7 +81,7 @@ class Operation:
 
     name: str
     prepare: Callable[[Path], None]
-    act: Callable[[Path], object]
+    act: Callable[[Path], None]
     sound: Callable[[Path, Ended], None]
     damage: Callable[[Path, Hurt], bool] | str
     clock: str = ""
@@ -112,7 +112,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def _writes(
-    name: str, act: Callable[[Path], object], outputs: tuple[str, ...], damage: Any, clock: str = ""
+    name: str, act: Callable[[Path], None], outputs: tuple[str, ...], damage: Any, clock: str = ""
 ) -> Operation:
     """An operation whose outputs are always the same: each is afterwards the old or the new, and nothing else is there."""
 
@@ -248,6 +248,10 @@ def _report(name: str) -> Callable[[Path], None]:
     return lambda folder: sf.write_report(_release(), folder / name)
 
 
+def _picture(folder: Path) -> None:
+    sf.plot_release(_release(), folder / "mean.png")
+
+
 def _cli_prepare(folder: Path) -> None:
     _budget(folder)
     (folder / "wings.tps").write_text("".join(f"LM=3\n0 0\n1 0\n0.3 1\nID={i}\n" for i in range(20)))
@@ -350,7 +354,7 @@ def operations() -> list[Operation]:
         _writes("release.save", lambda f: _release().save(f / "mean.json"), ("mean.json",), _damage_release),
         _writes("report, HTML", _report("mean.html"), ("mean.html",), NEVER_READ, OF_THE_RECORD),
         _writes("report, Markdown", _report("mean.md"), ("mean.md", "mean.png"), NEVER_READ, OF_THE_RECORD),
-        _writes("picture", lambda f: sf.plot_release(_release(), f / "mean.png"), ("mean.png",), NEVER_READ),
+        _writes("picture", _picture, ("mean.png",), NEVER_READ),
         _writes("write_points", _points, ("mean.csv", "mean.tps", "mean.npy"), _damage_points),
         Operation("sfumato release", _cli_prepare, _cli, _cli_sound, AS_ABOVE, counts=True),
         Operation("demo", lambda folder: None, _demo, _demo_sound, AS_ABOVE, heavy=True),

@@ -26,7 +26,7 @@ def can_bend(first: Array) -> bool:
 
 def magnified(first: Array, second: Array, half: float = 0.0) -> int:
     """Return how many times as large a bending is drawn, with errors of this half-width: so that it is seen, and no two
-    landmarks change places.
+    landmarks change places; once where nothing moves.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> magnified(square, square + [[0.004, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), magnified(square, 1.2 * square)

@@ -34,28 +34,25 @@ class Curves(View):
         marks: list[Mark] = []
         widths = np.zeros(len(reference)) if s.noise is None else across(s.noise, s.about, ring)
         times = magnified(reference, s.about, float(widths.max()))
-        curve, *others = (
-            reference + times * (x - reference) for x in (s.about, *(() if s.others is None else s.others))
-        )
-        widest = times * float(widths.max())
+        every = (s.about, *(() if s.others is None else s.others))
+        curve, *others = (reference + times * (x - reference) for x in every)
         if s.noise is not None:
             marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{larger(times)}")
         s = replace(s, name=f"{s.name}{larger(times, 'differences')}")
         marks += overlaid(s, reference, curve, others, ring)
-        margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
+        margin = times * float(widths.max()) + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
-        tall = float(np.clip(7.2 * (high - low)[1] / (high - low)[0], 2.0, 6.0))
+        tall = float(np.clip(7.2 * np.divide(*(high - low)[::-1]), 2.0, 6.0))
         return Scene([[Panel(marks, low, high, size=(7.2, tall))]])
 
 
 def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool) -> list[Mark]:
     """Return the public curve, the released one where there is one, and others, as lines."""
-    marks: list[Mark] = [
-        Line(closed(x) if ring else x, s.role, "" if i else s.others_label, variant=i) for i, x in enumerate(others)
-    ]
-    marks.append(Line(closed(reference) if ring else reference, Role.CENTRE, s.public))
+    end = closed if ring else np.asarray
+    marks: list[Mark] = [Line(end(x), s.role, s.others_label, variant=i) for i, x in enumerate(others)]
+    marks.append(Line(end(reference), Role.CENTRE, s.public))
     if s.value is not None:
-        marks += [Line(closed(curve) if ring else curve, Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
+        marks += [Line(end(curve), Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
     return marks
 
 

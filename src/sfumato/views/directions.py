@@ -14,7 +14,7 @@ from .subject import Noise, Subject
 
 CLOSE = 0.25  # radians: an error that is smaller is shown a second time, larger
 FAR = 0.5  # the same for two directions
-EIGHTHS = ("", " = π/4", " = π/2", " = 3π/4", " = π", " = 5π/4", " = 3π/2", " = 7π/4")  # of a circle, in radians
+QUARTERS = ("0°", "90° = π/2", "180° = π", "270° = 3π/2")  # of a circle, in degrees and radians
 
 
 class Directions(View):
@@ -116,8 +116,7 @@ class Directions(View):
             marks += blur([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
         shown = np.empty((0, 3)) if s.others is None else self._facing(s, s.others) / where
-        for i, other in enumerate(shown[shown @ globe.frame[2] > 0]):
-            marks.append(globe.dot(other, s.role, "" if i else s.others_label))
+        marks += [globe.dot(other, s.role, s.others_label) for other in shown[shown @ globe.frame[2] > 0]]
         if s.value is not None:
             marks.append(Dots(np.zeros((1, 2)), Role.VALUE, s.name))
         return marks
@@ -171,24 +170,23 @@ def circle(
 ) -> Panel:
     """Return an angle on a circle with what the error leaves open and how far records could lie; at each end of an axis."""
     marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
-    for eighth, parts in enumerate(EIGHTHS):
-        tip = _arc(eighth * np.pi / 4, 0.0)[0]
-        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(1.25 * tip, f"{45 * eighth}°{parts}")]
-    names = [s.region_name, s.public, s.name, "" if error is None else angle_label(s, error)]
+    for quarter, words in enumerate(QUARTERS):
+        tip = _arc(quarter * np.pi / 2, 0.0)[0]
+        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(tip * [1.32, 1.12], words)]
     for end in ends:
         tip = _arc(at + end, 0.0)[:1]
-        marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, names[0]))
+        marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, s.region_name))
         if error is not None:
             arc = _arc(at + end, error)
             core = np.repeat([[1.06], [0.94]], len(TURN), axis=0) * tip
-            marks.append(Soft([np.concatenate([1.06 * arc, 0.94 * arc[::-1]])], [core], names[3]))
-        marks.append(Dots(0.9 * _arc(centre + end, 0.0)[:1], Role.CENTRE, names[1]))
-        marks += [Dots(_arc(float(other) + end, 0.0)[:1], s.role, size=4.0) for other in others]
+            marks.append(Soft([np.concatenate([1.06 * arc, 0.94 * arc[::-1]])], [core], angle_label(s, error)))
+        marks.append(Dots(0.9 * _arc(centre + end, 0.0)[:1], Role.CENTRE, s.public))
+        marks += [Dots(_arc(float(other) + end, 0.0)[:1], s.role, s.others_label, size=4.0) for other in others]
         if s.value is not None:
             marks.append(Line(np.concatenate([0 * tip, tip]), Role.VALUE))
-            marks.append(Dots(tip, Role.VALUE, names[2], size=6.0 if error is None else marker(160 * error)))
-        names = [""] * 4  # once in the legend
-    return Panel(marks, np.full(2, -1.5), np.full(2, 1.5), size=(3.6, 3.6))
+            marks.append(Dots(tip, Role.VALUE, s.name, size=6.0 if error is None else marker(160 * error)))
+    edge = np.array([1.7, 1.3])
+    return Panel(marks, -edge, edge, size=(3.6, 3.0))
 
 
 def turned(s: Subject, read: Callable[[Array], Array], error: float | None) -> Panel:
@@ -198,13 +196,10 @@ def turned(s: Subject, read: Callable[[Array], Array], error: float | None) -> P
     def away(point: Array) -> Array:
         return np.asarray(np.degrees(np.angle(np.exp(1j * (read(point) - centre)))))
 
-    half = None if error is None else np.degrees(error)
-    bars = None if half is None else (away(s.about) - half, away(s.about) + half)
-    (panel,) = intervals(s, "angle", f"degrees from the {s.public} (1° = 0.0175 rad)", None, bars, read=away)
-    marks = [
-        replace(mark, label="") if isinstance(mark, Soft) else mark for mark in panel.marks
-    ]  # it stands on a circle
-    return replace(panel, marks=marks, size=(min(3.0, 1.6 + 0.3 * centre.size), 3.0))
+    bars = None if error is None else (away(s.about) - np.degrees(error), away(s.about) + np.degrees(error))
+    label = angle_label(s, error or 0.0)
+    (panel,) = intervals(s, "angle", f"degrees from the {s.public}", None, bars, read=away, label=label)
+    return replace(panel, size=(min(3.0, 1.6 + 0.3 * centre.size), 3.0))
 
 
 def _arc(at: float, half: float) -> Array:

@@ -60,14 +60,14 @@ def shared_legend(drawn: Figure, title: str = "") -> int:
     for axes in drawn.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    wide = [0.55 + 0.066 * len(label) for label in entries]
+    wide = [0.5 + 0.059 * len(label) for label in entries]  # inches, about
 
     def width(rows: int) -> float:
         return sum(max(wide[i : i + rows]) for i in range(0, len(wide), rows))
 
     rows = next((rows for rows in range(1, len(wide)) if width(rows) <= drawn.get_figwidth()), max(1, len(wide)))
     look: dict[str, Any] = {"loc": "outside upper center", "ncols": -(-len(wide) // rows), "frameon": False}
-    look |= {"fontsize": 9, "labelcolor": INK, "columnspacing": 1.2, "handletextpad": 0.6, "title": title or None}
+    look |= {"fontsize": SMALL, "labelcolor": INK, "columnspacing": 1.2, "handletextpad": 0.6, "title": title or None}
     legend = drawn.legend(list(entries.values()), list(entries), **look)
     for line in legend.get_lines():
         line.set_markersize(max(4.5, line.get_markersize()))

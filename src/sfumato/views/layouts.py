@@ -26,6 +26,7 @@ def intervals(
     read: Callable[[Array], Array] = np.ravel,
     log: bool = False,
     least: float | None = None,
+    label: str = "",
 ) -> list[Panel]:
     """Return a panel of the numbers that are ``read`` from each point; with ``log`` the axis is one of factors.  Where bars
     would hardly be seen, a second one shows by how much all differ from the public centre.
@@ -33,7 +34,7 @@ def intervals(
     Ranges are what clipping left to each record, what the error leaves to each number, and that of the population's mean.
     """
     value, centre, *others = (read(point) for point in (s.about, s.centre, *(() if s.others is None else s.others)))
-    marks = _bars(s, value, centre, others, reach, bars, region)
+    marks = _bars(s, value, centre, others, (reach, bars, region), label or f"{s.error_label}, all bars at once")
     every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
     whole = _side_by_side(marks, every, value.size, Scales(x, y, s.names, whole=True, log_y=log), least)
     along = np.log if log else np.asarray
@@ -51,14 +52,10 @@ def intervals(
 
 
 def _bars(
-    s: Subject,
-    value: Array,
-    centre: Array,
-    others: list[Array],
-    reach: Range | None,
-    bars: Range | None,
-    region: Range | None,
+    s: Subject, value: Array, centre: Array, others: list[Array], ranges: tuple[Range | None, ...], label: str
 ) -> list[Mark]:
+    """Return what stands in such a panel."""
+    reach, bars, region = ranges
     at = np.arange(1, value.size + 1).astype(np.float64)
     small = float(np.clip(120 / value.size, 2.0, 6.0))
     marks: list[Mark] = []
@@ -68,14 +65,14 @@ def _bars(
     if bars is not None:
         edges = _boxes(at, 0.2, *bars)
         rims = np.concatenate([segments(edges[:, i], edges[:, j]) for i, j in ((0, 1), (3, 2))])
-        marks.append(Soft(list(edges), list(_boxes(at, 0.2, value, value)), f"{s.error_label}, all bars at once"))
+        marks.append(Soft(list(edges), list(_boxes(at, 0.2, value, value)), label))
         marks.append(Line(rims, Role.NOISE))
     if region is not None:
         marks.append(Line(broken(map(closed, _boxes(at, 0.12, *region))), Role.REGION, s.region_label))
     marks.append(Dots(np.stack([at, centre], axis=1), Role.CENTRE, s.public, size=small))
     for i, other in enumerate(others):
-        label = "" if i else s.others_label
-        marks.append(Dots(np.stack([at + 0.06 * (i % 4 + 1), other], axis=1), s.role, label, size=0.7 * small))
+        beside = np.stack([at + 0.06 * (i % 4 + 1), other], axis=1)
+        marks.append(Dots(beside, s.role, s.others_label, size=0.7 * small))
     if s.value is not None:
         marks.append(Dots(np.stack([at, value], axis=1), Role.VALUE, s.name, size=small))
     return marks
@@ -106,7 +103,7 @@ def two_groups(subjects: Mapping[str, Subject], x: str, y: str, regions: bool) -
         half = np.zeros(value.size) if s.region is None or not regions else s.region.bars()
         at = np.stack([np.arange(1, value.size + 1) + shift, value], axis=1)
         up = np.stack([0 * value, half], axis=1)
-        label = "" if not half.any() or ends else f"{s.p:.0%} region for each population's mean"
+        label = f"{s.p:.0%} region for each population's mean" if half.any() and not ends else ""
         marks += [Line(segments(at - up, at + up), role, label), Dots(at, role, f"released mean of {name}")]
         ends += [at - up, at + up]
     numbers = np.concatenate(ends)[:, 1]

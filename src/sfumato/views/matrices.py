@@ -242,7 +242,7 @@ def _ellipses(s: Subject) -> Scene:
         lines.append(edge)
     lines += [line(Role.REGION, s.region_label, *region)] if region else []
     for i, other in enumerate(others):
-        lines.append(line(s.role, "" if i else f"{s.others_label}{larger(times)}", other, variant=i))
+        lines.append(line(s.role, f"{s.others_label}{larger(times)}", other, variant=i))
     lines.append(Line(s.centre[None], Role.CENTRE, s.public))
     lines += [] if s.value is None else [line(Role.VALUE, f"{s.name}{larger(times, 'differences')}", s.value)]
     return _planes(s, lines, soft)
@@ -265,7 +265,6 @@ def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
     for role, region, (name, s) in zip(GROUPS, regions, subjects.items(), strict=True):
         if region:
             lines.append(Line(first + times * (np.stack(region) - first), role, label, faint=True))
-            label = ""
         more = larger(times, "differences") if role is Role.SECOND else ""
         lines.append(Line((first + times * (s.about - first))[None], role, f"released mean of {name}{more}"))
     return _planes(s, lines)

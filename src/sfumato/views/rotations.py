@@ -35,15 +35,13 @@ class Rotations(View):
         if s.error is not None:
             angle = min(s.error, np.pi)
             size = marker(160 * angle, 5.0)
-            label = angle_label(s, angle)
             for axis in s.about.T:
-                x, y, depth = globe.frame @ axis
+                *at, depth = globe.frame @ axis
                 edge = cap(axis, angle) @ globe.frame[:2].T
-                marks += blur([edge], [np.array([[x, y]])], label, faint=bool(depth < 0))
-                label = ""
+                marks += blur([edge], [np.array([at])], angle_label(s, angle), faint=bool(depth < 0))
         marks += _axes(globe, s.centre, Role.CENTRE, s.public, 5.0)
-        for i, axis in enumerate(() if s.others is None else np.concatenate(np.swapaxes(s.others, 1, 2))):
-            marks.append(globe.dot(axis, s.role, "" if i else s.others_label))
+        for other in () if s.others is None else s.others:
+            marks += [globe.dot(axis, s.role, s.others_label) for axis in other.T]
         if s.value is not None:
             marks += _axes(globe, s.value, Role.VALUE, s.name, size)
         for name, (x, y, depth) in zip("xyz", (globe.frame @ s.about).T, strict=True):
@@ -59,5 +57,4 @@ def _axes(globe: Globe, matrix: Array, role: Role, label: str, size: float) -> l
         end = np.array([[x, y]])
         marks.append(Line(np.concatenate([0 * end, end]), role, label, faint=bool(depth < 0)))
         marks.append(Dots(end, role, faint=bool(depth < 0), size=size))
-        label = ""
     return marks

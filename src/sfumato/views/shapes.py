@@ -117,7 +117,7 @@ class Landmarks:
         for i, other in enumerate(other @ side.T for other in self.others):
             marks.append(Line(segments(reference, other), Role.TIE))
             marks.append(Line(segments(*other[pairs.T]), s.role, variant=i))
-            marks.append(Dots(other, s.role, "" if i else s.others_label, size=4.0))
+            marks.append(Dots(other, s.role, s.others_label, size=4.0))
         marks.append(Line(segments(*reference[pairs.T]), Role.CENTRE))
         marks.append(Dots(reference, Role.CENTRE, s.public, size=size))
         if self.released is not None:
