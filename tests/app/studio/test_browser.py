@@ -14,6 +14,7 @@ from base64 import b64decode
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.app import demo
 from sfumato.app.studio import server
 from sfumato.app.studio.studio import Studio
 
@@ -850,9 +852,10 @@ class Seen:
 def test_every_step_is_seen_fits_and_can_be_read_by_everybody(studio_folder, each_driver, width, scheme):
     """axe-core finds nothing to complain of; a phone shows all of it without scrolling sideways."""
     driver = each_driver
-    rng = np.random.default_rng(0)
-    tall = rng.normal(size=(90, 12, 3))
+    tall = np.random.default_rng(0).normal(size=(90, 12, 3))
     np.save("weather.npy", np.einsum("nki,nkj->nij", tall, tall) / 12)
+    for name, some in zip(("wings.tps", "public.tps"), demo.shared(demo.wings()[0]), strict=True):
+        Path(name).write_text(demo._tps(some, [18]))
     with beside() as address, as_wide_as(driver, width), coloured(driver, scheme):
         driver.execute_script("try { sessionStorage.clear() } catch {}")
         page, seen = Page(driver, address), Seen(driver, width, scheme)
@@ -871,14 +874,16 @@ def test_every_step_is_seen_fits_and_can_be_read_by_everybody(studio_folder, eac
         page.fill("space", "")
         page.fill("file", "wings.tps")
         page["inspect"].click()
-        page.says("seen", "120 records of 8 landmarks")
+        page.says("seen", "100 records of 18 landmarks")
         inside = "const r = document.getElementById('seen').getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight"
         assert driver.execute_script(inside)  # what was found is scrolled into view
+        page.fill("unit", "one mosquito")
         seen.step("1-data", "data")
         page.pick("how", "public")
         page.fill("public", "public.tps")
-        page.fill("links", "outline")
-        page.says("known-picture", "20 public specimens")
+        page.fill("links", ",".join(f"{i + 1}-{j + 1}" for i, j in pairwise([*demo.EDGE, demo.EDGE[0]])))
+        page.says("known-picture", "26 public specimens")
+        page.settled()
         seen.step("2-known", "known")
         page.says("curve-picture", "your choice")
         page.settled()

@@ -393,8 +393,8 @@ function home(job) {
     el("div", {}, el("ul", {class: "takes"}, ...job.takes.map((name, i) => el("li", {}, el("a", {class: i ? "button" : "button main", href: `take/${job.id}/${name}`, download: `${stem}-${name}`}, NAMES[name])))),
     el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`),
     job.curator.length && el("div", {class: "curator"}, el("strong", {class: "mark"}, "Curator only"), ...job.curator.map(c => el("p", {}, capital(c)))),
-    job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`),
-    el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
+    job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`)),
+    el("div", {}, el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
     code("The same on the command line", job.command), code("The same in Python", job.python))));
 }
 

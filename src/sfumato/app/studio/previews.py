@@ -61,7 +61,7 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
         words = f"The public centre, and {OTHERS} made-up records at the distance {region.radius:.3g} from it."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
-        looks["others_label"] = "public specimens"
+        looks |= {"others_label": "public specimens", "public": "public mean"}
         words = (
             f"The mean of {len(sample)} public specimens, and some of them; the region's size is {region.radius:.3g}."
         )
