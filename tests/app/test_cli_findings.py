@@ -66,7 +66,7 @@ def test_a_whole_sphere_is_prior_enough(sfumato, tmp_path):
     assert least_radius(sfumato, *found) < 1.5  # of π
     assert release.value @ [0.6, 0.0, -0.8] > 0.98
     assert "centre and radius found privately in a public ball of radius 3.14159" in release.describe()
-    assert f"The population's mean is within {release.region(0.95).size} of it (95% confidence)." in out
+    assert f"The population's mean: within {release.region(0.95).size} (95% confidence)." in out
     page = " ".join(html.unescape(re.sub(r"<[^>]*>", "", (tmp_path / "mean.html").read_text())).split())
     assert release.region(0.95).words in page
     legend = [text.get_text() for text in release.plot().legends[0].get_texts()]

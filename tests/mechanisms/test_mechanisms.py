@@ -309,7 +309,17 @@ def test_predicted_errors_do_not_exceed_the_space():
 
 def test_nothing_left_is_an_error_with_every_reason():
     with pytest.raises(ValueError, match=r"(?s)no mechanism.*kng.*laplace"):
-        choose(ball_of(SPHERE, 1.6), 20, 1.0)
+        choose(ball_of(SPHERE, 1.45), 1, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("space", "largest", "said"), [(SPHERE, 1.4922, "1.4"), (sf.PlanarShapes(5), 0.7461, "0.74")], ids=str
+)
+def test_a_radius_that_no_mechanism_takes_is_answered_with_the_largest(space, largest, said):
+    assert choose(ball_of(space, largest), 400, 1.0).name == "laplace"
+    with pytest.raises(sf.RadiusError, match=f"^the radius may be at most {said} here, not 1.6") as refused:
+        choose(ball_of(space, 1.6), 20, 1.0)
+    assert "needs a radius" not in str(refused.value)
 
 
 # -- an objective of one's own -------------------------------------------------------------------------------------------------

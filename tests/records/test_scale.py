@@ -486,7 +486,7 @@ def release(sfumato_set, monkeypatch, capsys, tmp_path):
 def test_the_command_takes_many_files(release, sfumato_set, tmp_path, client):
     files, _ = sfumato_set
     for more in ([], ["--workers", "2", "--memory", "120kB"], ["--scheduler", client.scheduler.address]):
-        code, words = release(*files, *more)
+        code, words = release(*files, *more, "--verbose")
         assert code == 0
         assert words.startswith("Curator only: the points are the columns v1, v2, v3.\n")
         assert "of the first 500 records lay outside the public ball" in words

@@ -170,7 +170,8 @@ def test_the_command_line_releases_it_from_a_file(space, sfumato, points, tmp_pa
         *("release", file, *ASKED, "--value", "mean.csv", "--plot", "mean.png", "--report", "mean.html")
     )
     assert code == 0, err
-    assert "in the space 'cylinder' (metric: length of the shortest path on the cylinder)" in out
+    assert "300 points of the space 'cylinder'; ε = 2 protects one record.\nWithin 0.0" in out
+    assert "(length of the shortest path on the cylinder) of the mean of the clipped records" in out
     assert "of 300 records lay outside the public ball" in err
     release = sf.Release.load(tmp_path / "mean.json")
     assert space.distance(release.value, sf.frechet_mean(space, points).point) < release.error(0.999999) + 0.02

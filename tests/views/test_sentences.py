@@ -80,7 +80,7 @@ def test_nothing_was_moved_where_nothing_lay_outside():
     ball = sf.Ball(PLANE, [0.0, 0.0], 1.0)
     inside, outside = np.zeros((5, 2)), np.repeat([[0.0, 0.0], [9.0, 0.0]], [4, 1], axis=0)
     assert of_clipping(ball, inside, first=False).endswith(": none of 5 records lay outside the public ball.")
-    assert "1 of 5 records lay outside the public ball and was moved to its edge." in of_clipping(ball, outside, False)
+    assert "1 of 5 records lay outside the public ball (moved to its edge)." in of_clipping(ball, outside, False)
     data = [sf.files.Dataset(points, "vectors", "CSV", {}, None) for points in (inside, outside)]
     assert against(ball, data[0])[0] == "none of 5 records lie outside the public ball"
     assert against(ball, data[1])[0] == "1 of 5 records lies outside the public ball and would be moved to its edge"

@@ -63,7 +63,7 @@ def options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Say which.", callback=show_version, is_eager=True)
+        bool, typer.Option("--version", help="Say the version.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Publish the average of sensitive shapes, directions or matrices without exposing any individual."""
@@ -98,6 +98,7 @@ def compare(request: Request, verbose: VerboseOption = False, as_json: JsonOptio
 
 def make(request: Request, verbose: bool, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
+    from ..release.population import no_region
     from ..views.compared import PAIRS, pairs
     from ..views.outputs import Outputs
     from ..views.words import value_in_words
@@ -121,24 +122,31 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
         if as_json:
             typer.echo(done.to_json(), nl=False)
         else:
-            typer.echo(f"{done.describe()}\n" if verbose else "\n".join(outputs.short))
+            typer.echo(f"{done.describe()}\n" if verbose else bold("\n".join(outputs.short)))
             if verbose and isinstance(done, sf.Comparison):
                 show_table([PAIRS, *pairs(done)])
             elif verbose and isinstance(done, sf.Release):
                 typer.echo(f"{value_in_words(done)}\n")
-            typer.echo(f"Written: {', '.join(map(str, work.outputs.values()))}")
-        typer.echo(work.clipping(done), err=True)
+            elif request.inference and isinstance(done, sf.Release) and no_region(done):
+                typer.echo("No region is given for the population's mean: --verbose says why.")
+            typer.echo(bold(f"Written: {', '.join(map(str, work.outputs.values()))}"))
+        typer.echo(bold(work.clipping(done)), err=True)
 
 
 def tell_source(work: Workflow, verbose: bool) -> None:
-    """Say on the curator's screen what became the points, where landmarks do not say it, and what looks odd in them."""
+    """Say on the curator's screen what became the points, where the file is not clear, and what looks odd in them."""
     from ..files.missing import remarks
     from ..views.curator import MARK, some
 
     odd = [] if work.parts else some(remarks(work.data, work.space, said=bool(work.request.missing)))
-    source = [f"the points are {work.data.source}."] if verbose or work.data.kind != "landmarks" else []
+    source = [f"the points are {work.data.source}."] if verbose or not work.data.sure else []
     for line in (*source, *odd):
-        typer.echo(printable(f"{MARK}: {line}"), err=True)
+        typer.echo(bold(printable(f"{MARK}: {line}")), err=True)
+
+
+def bold(lines: str) -> str:
+    """Return lines with their first words, or their error, in bold; ``echo`` leaves that out where no terminal is."""
+    return re.sub(r"(?m)^(Within [\d.e+-]+|(\w+ )?\w+(?=:)|\w+)", lambda m: typer.style(m[0], bold=True), lines)
 
 
 @contextmanager
@@ -171,7 +179,8 @@ def show_table(rows: Sequence[Sequence[str]], plain: str = "") -> None:
     console = Console(markup=False, highlight=False, width=None if terminal else 1000)
     with console.capture() as drawn:
         console.print(table)
-    typer.echo("\n".join(map(str.rstrip, drawn.get().splitlines())) if terminal or not plain else plain)
+    text = "\n".join(map(str.rstrip, drawn.get().splitlines()))
+    typer.echo(text.strip("\n") if terminal or not plain else plain)
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
@@ -222,19 +231,18 @@ def show_plan(request: Request, region: Region, rows: Any, needs: Any, ways: Any
     from ..views.forecasts import instead_in_words, needs_in_words, plan_in_detail, plan_in_short, plan_table
     from .recipes import as_command
 
-    lines = plan_in_detail(region, rows) if verbose else []
-    lines.append(needs_in_words(request.n, request.privacy, needs))
+    about = (request.n, request.privacy)
+    lines = [*(plan_in_detail(region, rows) if verbose else []), needs_in_words(*about, needs)]
+    lines += [instead_in_words(*about, ways)] if ways else []
     try:
-        plan = choose(region, request.n, request.privacy, **request.how)
-        typer.echo("\n".join(plan_in_short(plan)))
+        typer.echo(bold("\n".join(plan_in_short(choose(region, *about, **request.how)))))
+        if verbose or len(rows) > 1:
+            typer.echo()
+            show_table(plan_table(rows))
         center = request.center or ("CENTER" if request.radius is not None else "")
         lines += [] if ways else [f"To release it: {as_command(replace(request, files=('FILE',), center=center))}"]
     except Refusal as refusal:
         typer.echo(f"Nothing can be released so: {sentence(refusal, as_option)}")
-    if verbose or (len(rows) > 1 and rows[0].refusal is None):
-        typer.echo()
-        show_table(plan_table(rows))
-    lines += [instead_in_words(request.n, request.privacy, ways)] if ways else []
     typer.echo("\n" + "\n".join(lines))
 
 
@@ -246,14 +254,14 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usabl
     from ..views.forecasts import plot_plan
     from .workflow import asked
 
+    n = request.n
     if pictures and not usable:
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
-        return
-    if "plot" in pictures:
-        rows = by_records(region, request.n, request.privacy, **request.how)
-        plot_plan(region, request.n, request.privacy, rows, pictures["plot"])
-    if "simulate" in pictures:
-        made_up = region.space.random_points(region.center, region.radius / 2, request.n, np.random.default_rng())
+    elif "plot" in pictures:
+        rows = by_records(region, n, request.privacy, **request.how)
+        plot_plan(region, n, request.privacy, rows, pictures["plot"])
+    if "simulate" in pictures and usable:
+        made_up = region.space.random_points(region.center, region.radius / 2, n, np.random.default_rng())
         how = asked(request, region) | {"allow_useless": True}
         done = sf.private_mean(region.space.present(made_up), privacy=request.privacy, **how)
         sf.plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
@@ -307,10 +315,8 @@ def spaces() -> None:
     from ..spaces import all_spaces
     from ..spaces.family import in_words
 
-    typer.echo(
-        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
-        "says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
-    )
+    typer.echo("Type one of these after --space; what the file, --landmarks, --size or --dim says may be left out:")
+    typer.echo("sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1")
     rows = [("records", "type", "what they are")]
     plain = ""
     group = ""
@@ -430,7 +436,7 @@ def demo(
 
     with at_work("releasing"):
         done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
-    typer.echo("\n".join(in_short(done)))
+    typer.echo(bold("\n".join(in_short(done))))
     typer.echo(f"Written to {out}: mean.json (the record), mean.html (the report) and mean.png (the picture)")
     files = "wings.tps, public.tps and reference.tps" if wings else "heads.tps, public.tps and lines.txt"
     typer.echo(f"To try the command line on: {files}, there too")
@@ -506,7 +512,7 @@ def audit(
     else:
         typer.echo(f"{ball.space}, radius {radius:g}; each bound is wrong with a chance of at most one in a million\n")
         show_table(table(rows))
-        typer.echo(f"\nWritten: {out / 'audit.json'} and a picture of each")
+        typer.echo(f"\nWritten: {out / 'audit.json'}, with the events that were counted, and a picture of each")
     if any(row["convicted"] for row in rows):
         raise SystemExit(CONVICTED)
 

@@ -14,13 +14,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from ..errors import Fix, Refusal, SfumatoError
 
 if TYPE_CHECKING:
     from ..laws.privacy import Privacy
-    from ..regions.sketch import Prior, Relation
+    from ..regions.sketch import Prior
 
 GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
 DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
@@ -289,11 +289,6 @@ class Request:
         return None if len(numbers) == 1 else tuple(numbers)
 
     @property
-    def widest(self) -> float:
-        """Return how far from the centre records lie, or surely lie."""
-        return float(self.prior) if self.prior else self.radius or 0.0
-
-    @property
     def _directions(self) -> list[Prior]:
         every: tuple[Prior, ...] = ("smooth", "open", "bending")
         return [name for name in every if getattr(self, name)]
@@ -302,11 +297,6 @@ class Request:
     def directions(self) -> Prior | None:
         """Return what is known of the directions beside a sample."""
         return next(iter(self._directions), None)
-
-    @property
-    def related(self) -> Relation:
-        """Return how public specimens relate to the records."""
-        return cast("Relation", self.relation or "related")
 
     @property
     def share(self) -> float:

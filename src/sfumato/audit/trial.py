@@ -107,10 +107,9 @@ def conduct(
 
 def table(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     """Return verdicts as a table, its header first."""
-    cells: list[tuple[str, ...]] = [("mechanism", "claimed ε", "ε at least", "exact", "verdict", "data", "event")]
+    cells: list[tuple[str, ...]] = [("mechanism", "claimed ε", "ε at least", "exact", "verdict", "data")]
     for row in rows:
         exact = "" if row["exact"] is None else f"{row['exact']:.4f}"
-        event = f"{row['event']}; {row['hits']} against {row['misses']} of {row['draws']}"
         word = "CONVICTED" if row["convicted"] else "cleared"
-        cells.append((row["name"], f"{row['claimed']:g}", f"{row['lower']:.4f}", exact, word, row["pair"], event))
+        cells.append((row["name"], f"{row['claimed']:g}", f"{row['lower']:.4f}", exact, word, row["pair"]))
     return cells

@@ -137,7 +137,7 @@ def in_words(kind: type[Space]) -> tuple[str, str]:
             arguments.append(name)
         else:
             arguments.append(f"{name}={argument.default}")
-    words = (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", "")
+    words = re.sub(r"``(\w+)``", lambda m: m[1].upper(), (inspect.getdoc(kind) or "").partition("\n")[0])
     return f"{kind.name}({', '.join(arguments)})", words
 
 

@@ -67,7 +67,7 @@ class View:
     def caption(self, s: Subject) -> str:
         """Return what a picture shows, to stand below it."""
         soft = "" if s.error is None else ", and how far off it may be (soft)"
-        return f"What was released (dark), what was public before (grey){soft}. {self.shown(s)}".strip()
+        return f"What was released, beside what was public before (dashed or open){soft}. {self.shown(s)}".strip()
 
     def shown(self, s: Subject) -> str:
         """Return what else there is to say of the picture, in sentences."""

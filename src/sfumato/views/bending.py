@@ -4,7 +4,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 
-TIMES = (50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
+TIMES = (100, 50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
 MOST = 0.1  # of the size of the shape: how far a landmark may go so
 WIDEST = 0.03  # how wide its error may become
 NEVER = 0.8  # how much of the way between two landmarks may go: at 1 they would meet

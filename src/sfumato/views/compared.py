@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAIRS = ("Groups", "Distance of the released means", "p", "At the level of 5%")
-TAKEN_AS = "The test takes the records as independent draws from two populations, and says whether their means differ."
 LIMITS = [
     ("The groups themselves.", "Who is in which group, and how many are, is public, and not protected."),
     ("The means of the records as they were.", "Records outside the public region were moved to its edge first."),
-    ("A cause.", TAKEN_AS),
+    (
+        "A cause.",
+        "The test takes the records as independent draws from two populations, and says whether their means differ.",
+    ),
 ]
 
 
@@ -146,7 +148,8 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     promised = (
         f"All releases together are {comparison.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}."
     )
-    drawn = Picture(f"The released means of two of {len(others) + 1} groups, over or beside each other.", words)
+    some = f"two of {len(others) + 1}" if others[1:] else "both"
+    drawn = Picture(f"The released means of {some} groups, over or beside each other.", words)
     return [
         ("", [drawn, Paragraph(" ".join(in_short(comparison))), Grid(pairs(comparison), PAIRS), each]),
         ("How the groups differ", [*map(Paragraph, comparison.describe().split("\n"))]),

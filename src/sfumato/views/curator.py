@@ -62,16 +62,12 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
     outside = int(clipped.sum())
     records = f"the first {n} records" if first else f"{n} records"
     words = f"{outside or 'none'} of {records} lay outside the {region.called}"
-    if outside:
-        words += f" and {'was' if outside == 1 else 'were'} moved to its edge"
+    words += " (moved to its edge)" if outside else ""
     if bad:
         words += f"; {bad} could not be read as points and became the centre"
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
-    return (
-        f"{MARK.upper()}: {words}. The release says little of them: are centre and records in the same units (volts, "
-        "microvolts), and of the same kind? Choose the region anew, from public knowledge."
-    )
+    return f"{MARK.upper()}: {words}. The release says little of them. Are centre and records of one kind, in the same units?"
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:

@@ -106,12 +106,6 @@ def ink(paper: str) -> str:
     return max("#000000", "#ffffff", key=lambda colour: contrast(colour, paper))
 
 
-def balanced(text: str, columns: int) -> list[str]:
-    """Return as few lines as the width allows, of about the same length."""
-    count = len(textwrap.wrap(text, columns))
-    return next(lines for w in range(1, columns + 1) if len(lines := textwrap.wrap(text, w)) <= count)
-
-
 # -- scenes -----------------------------------------------------------------------------------------------------------------
 class Style(NamedTuple):
     """How a role is drawn: colour, width and dashes of lines, shape of dots, and whether these are filled."""
@@ -169,8 +163,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
     """Draw the marks of a panel in their order, and what is about them."""
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
-    title = balanced(panel.title, max(16, int(13 * panel.size[0]))) if panel.title else []
-    axes.set_title("\n".join(title), fontsize=9, color=TEXT)
+    axes.set_title(textwrap.fill(panel.title, max(16, int(13 * panel.size[0]))), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
         _mark(axes, mark, order)
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))

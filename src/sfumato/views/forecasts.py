@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..files.people import RECORD
 from ..laws.privacy import Privacy
 from ..mechanisms import Forecast
-from ..mechanisms.base import PERSON
 from ..mechanisms.plan import Plan
 from ..regions import Region
 from ..release import Guarantee, Release
@@ -31,7 +31,7 @@ AS_IF = "That is as if the records filled the whole of the prior; where they fil
 def at_centre(plan: Plan) -> Release:
     """Return what a plan would release of records whose mean is the public centre, without noise."""
     value = plan.space.present(plan.region.center)
-    return replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, PERSON), True)
+    return replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, RECORD), True)
 
 
 def plan_in_short(plan: Plan) -> list[str]:
@@ -48,7 +48,7 @@ def plan_in_short(plan: Plan) -> list[str]:
 
 def plan_table(rows: Sequence[Forecast]) -> list[tuple[str, ...]]:
     """Return what each mechanism would do, after a header."""
-    names = {"error_95": "95% error", "noise_95": "95% noise", "gain": "gain"}
+    names = {"error_95": "95% error"} | ({} if rows[0].gain is None else {"noise_95": "95% noise", "gain": "gain"})
     table = [("mechanism", *names.values(), "")]
     for row in rows:
         numbers = ("" if (x := getattr(row, name)) is None else f"{x:.3g}" for name in names)
@@ -110,13 +110,18 @@ def needs_in_words(n: int, privacy: Privacy, needs: Mapping[str, float | None]) 
 
     >>> from ..laws.privacy import PureDP
     >>> needs_in_words(50, PureDP(1.0), {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
-    'For a 95% error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
+    'For a 95% error of 0.1: ε = 2 with 50 records; no number of records is enough with ε = 1.'
     """
     goal = f"For a 95% error of {needs['error_95']:.3g}" if needs["error_95"] else "For a release of use"
     symbol = privacy.symbols[0]
-    first = f"{symbol} = {needs['epsilon_at_n']:.3g}" if needs["epsilon_at_n"] else f"no {symbol} up to 100"
-    second = f"or {needs['n_at_epsilon']} records" if needs["n_at_epsilon"] else "and no n"
-    return f"{goal}: {first} with {n} records, {second} with {privacy}."
+    ways = {
+        f"no {symbol} up to 100 is enough with {n} records": f"{symbol} = {needs['epsilon_at_n'] or 0:.3g} with {n} records",
+        f"no number of records is enough with {privacy}": f"{needs['n_at_epsilon']} records with {privacy}",
+    }
+    known = (needs["epsilon_at_n"], needs["n_at_epsilon"])
+    enough = ", or ".join(way for way, found in zip(ways.values(), known, strict=True) if found)
+    never = ", and ".join(why for why, found in zip(ways, known, strict=True) if not found)
+    return f"{goal}: {'; '.join(filter(None, [enough, never]))}."
 
 
 def html(rows: Sequence[Forecast]) -> str:

@@ -6,7 +6,7 @@ from ..numerics.arrays import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import View
 from .layouts import mapped
-from .scene import CIRCLE, Line, Mark, Panel, Role, Scene, Words, broken
+from .scene import CIRCLE, Line, Mark, Panel, Role, Scene, Words
 from .subject import Subject
 
 CLOSE = 0.12  # of the disc: what is smaller is shown a second time, larger
@@ -35,9 +35,9 @@ class Hyperbolic(View):
 
         at = s.point if s.chart is None else s.chart.center
         error = None if s.error is None else circle(at, s.error, space.coordinates(at, space.log(at, s.point)))
-        rings = {d: np.tanh(d / 2) for d in (1, 2, 3)}
-        marks: list[Mark] = [Line(broken([r * CIRCLE for r in rings.values()]), Role.FRAME), Line(CIRCLE, Role.TIE)]
-        marks += [Words(np.array([0.0, -r]), f"{d}") for d, r in rings.items()]
+        marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
+        for d in (1, 2, 3):
+            marks += [Line(np.tanh(d / 2) * CIRCLE, Role.FRAME), Words(np.array([0.0, -np.tanh(d / 2)]), f"{d}")]
         disc = Panel(marks, np.full(2, -1.05), np.full(2, 1.05), size=(3.6, 3.6))
         region = circle(s.base, min(s.radius, FARTHEST))
         return mapped(s, disc, space.to_poincare, region, error, CLOSE, " of the disc's radius")

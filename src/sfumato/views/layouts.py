@@ -148,9 +148,5 @@ def mapped(
 
 
 def near(error: float, away: float) -> float:
-    """Return half of what a close-up shows, less its margin: the error, and the public centre if it is not far away.
-
-    >>> near(0.1, 0.3), near(0.1, 3.0)
-    (0.3, 0.1)
-    """
+    """Return half of what a close-up shows, less its margin: the error, and the public centre if it is not far away."""
     return max(error, away) if away < NEARBY * error else error

@@ -315,10 +315,7 @@ def _spectrum(matrix: Array) -> Array:
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
 
 
-def _factor(length: float | Array) -> Array:
-    return np.asarray(np.exp(np.minimum(length, WIDEST)))
-
-
 def _about(value: Array, length: float | Array) -> Range:
     """Return what is smaller, and larger, by a factor of e^length."""
-    return value / _factor(length), value * _factor(length)
+    factor = np.exp(np.minimum(length, WIDEST))
+    return value / factor, value * factor

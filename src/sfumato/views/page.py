@@ -151,8 +151,8 @@ def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
     """Return the page in Markdown; ``image`` is where the picture lies."""
     parts = [f"# {_markdown(title)}"]
     for heading, blocks in sections:
-        parts += [f"## {_markdown(heading)}"] if heading else []
-        parts += [text for block in blocks if (text := block.markdown(image))]
+        texts = [text for block in blocks if (text := block.markdown(image))]
+        parts += [f"## {_markdown(heading)}", *texts] if heading and texts else texts
     return "\n\n".join(parts) + "\n"
 
 

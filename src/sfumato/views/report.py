@@ -19,7 +19,7 @@ from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import in_words, plot_release, render
 from .subject import Links, Subject
-from .words import first, guesses, in_short, nearer, notes, powers, promise, rounding, running_time, whole
+from .words import first, guesses, in_short, notes, powers, promise, rounding, running_time, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 READ = "The release itself is a JSON file, whose keys the documentation explains. This reads it back, and asks it for an error:"
@@ -99,7 +99,7 @@ def write_report(
     name = "mean" if release.kind is Kind.MEAN else release.statistic
     title = f"The {private}{name} of {release.n} {things}"
     sections: list[Section] = [
-        ("", [Picture(caption or view.caption(s), words), *_glance(release, s)]),
+        ("", [Picture(caption or view.caption(s), words), *_glance(release)]),
         ("In space, to turn by hand", view.more(s)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
@@ -113,15 +113,16 @@ def write_report(
     write_page(path, title, [section for section in sections if section[1]], image)
 
 
-def _glance(release: Release, s: Subject) -> list[Block]:
+def _glance(release: Release) -> list[Block]:
     """Return what was released, how private and how accurate it is, in three sentences and a table."""
     g = release.guarantee
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
-    rows = [("Privacy", promised if g.private or g.condition else "none: made for study"), ("Records", str(release.n))]
+    rows = [("Privacy", promised if g.private or g.condition else "none: made for study")]
     if release.gain is not None:
-        error = f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted"
-        rows.append(("Whole error", f"{error}; {nearer(release.gain)} than the {s.public}"))
+        rows.append(
+            ("Whole error", f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%")
+        )
     if release.predicted_error is not None:
         noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
         rows.append(("Of the noise", noise))

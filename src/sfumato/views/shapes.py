@@ -18,8 +18,6 @@ MOST_NUMBERS = 30  # beside landmarks: of more, every second, fifth, … has one
 BESIDE = 0.6  # height to width, above which a grid stands beside a shape, not below
 WIDTH = 6.5  # of a picture, in inches
 NEAR = 1e-6  # coordinates that differ by less, of the size, may be equal but for rounding
-JUST_SEEN = 0.015  # of the size of a shape: an error of made-up releases that is smaller is drawn larger
-LARGER = (1, 2, 5, 10, 20, 50, 100)
 # Views of axes x (the longest of the reference), y and z, by what goes right and up: none shows a mirror image
 FRONT = np.eye(3)[[0, 1]]
 SIDE = np.array([[0, 0, -1], [0, 1, 0]])
@@ -53,18 +51,10 @@ class Landmarks:
             self.spread = np.tile(s.error**2 / k * np.eye(m), (k, 1, 1))
         self.region = self.ellipsoids(s.region)
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
-        self.times = self._times()
+        half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
+        self.times = magnified(self.reference, self.about, half)
         self.drawn, *self.others = (self.reference + self.times * (x - self.reference) for x in (self.about, *others))
         self.label = f"{s.error_label}, {'shared evenly' if s.noise is None else 'by landmark'}{larger(self.times)}"
-
-    def _times(self) -> int:
-        """Return how many times as large differences are drawn: those of a release so that they are seen, as far as no two
-        landmarks change places; of made-up ones so that their error is just seen."""
-        half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
-        if self.released is not None or not half:
-            return magnified(self.reference, self.about, half)
-        just = JUST_SEEN * float(np.ptp(self.reference, axis=0).max())
-        return next((f for f in LARGER if f * half > just), LARGER[-1])
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
         """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
@@ -108,7 +98,7 @@ class Landmarks:
         size = 4.5
         away = 8.0
         if self.spread is not None:
-            halves = self.times * 72 * inches * _halves(self.spread, side)[:, -1]
+            halves = self.times * 72 * inches * np.linalg.norm(_roots(self.spread, side), axis=1)[:, -1]
             size = float(np.clip(0.7 * np.median(halves), 2.4, 5.0))
             away += min(0.6 * float(np.median(halves)), 12.0)
             marks += blur(_rings(at, self.times**2 * self.spread, side), list(at[:, None]), self.label)
@@ -325,10 +315,6 @@ def _roots(spread: Array, side: Array) -> Array:
     """Return (k, 2, 2): half-axes as columns, the longer last, of the ellipses that are seen of ellipsoids from a side."""
     squares, axes = np.linalg.eigh(side @ spread @ side.T)
     return np.asarray(axes * np.sqrt(np.maximum(squares, 0.0))[:, None, :])
-
-
-def _halves(spread: Array, side: Array) -> Array:
-    return np.asarray(np.linalg.norm(_roots(spread, side), axis=1))
 
 
 def _rings(at: Array, spread: Array, side: Array) -> list[Array]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..numerics.arrays import Array
 from ..release.record import SpaceOf
 from ..spaces.product import Product
 from .base import Rows, View, numbered
@@ -52,17 +51,14 @@ def _parts(s: Subject) -> list[Subject]:
     space = s.space_of.known
     if not isinstance(space, Product):
         return []
-    none: list[Array | None] = [None] * len(space.parts)
-    values = none if s.value is None else [*space.split(s.value)]
-    others = none if s.others is None else [*space.split(s.others)]
+    none = [None] * len(space.parts)
+    points = (none if each is None else space.split(each) for each in (s.centre, s.value, s.others))
     bare = Subject(
         s.space_of, s.centre, s.radius, name=s.name, public=s.public, role=s.role, others_label=s.others_label
     )
     return [
-        replace(bare, space_of=SpaceOf.of(part), centre=centre, radius=s.radius / weight, value=value, others=other)
-        for part, weight, centre, value, other in zip(
-            space.parts, space.weights, space.split(s.centre), values, others, strict=True
-        )
+        replace(bare, space_of=SpaceOf.of(part), radius=s.radius / weight, centre=centre, value=value, others=others)
+        for part, weight, centre, value, others in zip(space.parts, space.weights, *points, strict=True)
     ]
 
 

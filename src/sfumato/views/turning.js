@@ -37,20 +37,18 @@ for (const svg of document.querySelectorAll("svg[data-solid]")) {
     }));
   };
   let from = [0, 0];
+  const by = (x, y) => { yaw += x; pitch += y; turn(); };
   svg.addEventListener("pointerdown", event => {
     from = [event.clientX, event.clientY];
     svg.setPointerCapture(event.pointerId);
   });
   svg.addEventListener("pointermove", event => {
-    if (!event.buttons) return;
-    yaw += (event.clientX - from[0]) / 100;
-    pitch += (event.clientY - from[1]) / 100;
+    if (event.buttons) by((event.clientX - from[0]) / 100, (event.clientY - from[1]) / 100);
     from = [event.clientX, event.clientY];
-    turn();
   });
   svg.addEventListener("keydown", event => {
     const step = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]}[event.key];
-    if (step) { yaw += step[0]; pitch += step[1]; turn(); event.preventDefault(); }
+    if (step) { by(...step); event.preventDefault(); }
   });
   turn();
   svg.parentElement.hidden = false;

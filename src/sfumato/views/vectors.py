@@ -9,7 +9,7 @@ from .subject import Subject
 class Vectors(View):
     records = "vectors of {k} numbers"
     entry = "Coordinate"
-    measured = "in the unit of the records"
+    measured = "in their unit"
     nameable = True
     flat = True
 

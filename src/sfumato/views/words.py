@@ -70,11 +70,11 @@ def in_short(release: Release) -> list[str]:
     promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
     if not g.private:
         promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
-    why = no_region(release)
-    look = {} if release.chart is None else release.chart.look or {}
-    more = [f"Nothing is said of the population: {why}."] if why and (release.spread or look.get("fell_back")) else []
-    if release.spread is not None and not why:
-        more = [f"The population's {name} is within {release.region(0.95).size} of it (95% confidence)."]
+    more = []
+    if release.chart is not None and (release.chart.look or {}).get("fell_back"):
+        more = ["A look says that the public specimens may not fit the records."]
+    elif release.spread is not None and not no_region(release):
+        more = [f"The population's {name}: within {release.region(0.95).size} (95% confidence)."]
     return [f"Released the {name} of {release.n} {things}; {promised}.", _off(release), *more]
 
 
@@ -87,7 +87,7 @@ def _off(release: Release) -> str:
     often = "in 95 of 100 releases"
     whole = release.whole
     if whole is not None and whole.gain is not None:
-        parts = f"noise {release.noise(0.95):.3g}, the rest clipping and what is left out"
+        parts = f"noise {release.noise(0.95):.3g}, the rest clipped or left out"
         public = f"the public {'mean' if whole.relation else 'centre'} ({whole.public:.3g})"
         return f"{within} the mean of the records {often}: {parts}; {nearer(whole.gain)} than {public}."
     clipped = release.estimate
@@ -186,29 +186,21 @@ def _accuracy(release: Release) -> Fact:
     error = release.predicted_error
     if error is None:
         return Fact("Accuracy", "nothing public is known of it.")
-    noise = (
-        f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
-        f"({error.distance})."
-    )
-    if release.gain is None:
-        far = release.stated(error.probability)
-        curved = f" In the space that is at most {far:.4g}." if far > 1.0001 * error.radius else ""
-        return Fact("Accuracy", f"{noise}{curved} How far clipping moved that is not known to the public.")
-    return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
+    within = f"lies within {error.radius:.4g} of {release.estimate} ({error.distance})."
+    noise = f"with probability {error.probability:g} the released value {within}"
+    if release.gain is not None:
+        return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
+    far = release.stated(error.probability)
+    curved = f" In the space that is at most {far:.4g}." if far > 1.0001 * error.radius else ""
+    return Fact("Accuracy", f"{noise}{curved} How far clipping moved that is not known to the public.")
 
 
 def whole(release: Release) -> str:
-    """Return the whole error in a sentence, with what it rests on; and what the value is worth beside the public centre."""
-    stated = release.whole
-    if stated is None or stated.gain is None:
+    """Return the whole error as :func:`in_short` says it, with what it rests on; empty where clipping is not counted."""
+    if release.whole is None or release.gain is None:
         return ""
-    rests = RELATED.get(stated.relation, "records differ from the public centre as smoothness has it")
-    worth = f"{nearer(stated.gain)} than the public centre"
-    return (
-        f"with probability 0.95 the released value lies within {release.error(0.95):.4g} of the mean of the records, if "
-        f"{rests}: that counts the noise, and by a model of what is public clipping, what is left out and curvature. On "
-        f"average it is {worth} alone, which is expected to be {stated.public:.3g} from that mean."
-    )
+    rests = RELATED.get(release.whole.relation, "records differ from the public centre as smoothness has it")
+    return f"{_off(release)} That is so if {rests}; what clipping, curvature and the rest cost is by a model of what is public."
 
 
 def nearer(gain: float) -> str:

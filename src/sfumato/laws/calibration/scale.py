@@ -32,7 +32,7 @@ def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str)
     if not r < limit:
         digits = 10 ** (1 - np.floor(np.log10(limit)))  # two digits, rounded down
         most = f"the radius may be at most {np.floor(limit * digits) / digits:g} here, not {r:g}{space.usual_radius}"
-        error = RadiusError(most, f". {mechanism} on {space} needs a radius below {limit:.6g}: {why}")
+        error = RadiusError(most, f" ({mechanism} on {space} needs a radius below {limit:.6g}: {why})")
         error.limit = limit
         raise error
 
