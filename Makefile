@@ -58,11 +58,18 @@ test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)
 
-# the page in each browser that is found; one is fetched, where Debian's packages can be, if there is none
+# the studio's page in Chromium and in Firefox, and axe-core's checks, with what they see in studio-output: two minutes. What is
+# missing is fetched from Debian and npm; where neither browser can be had, nothing is run
+PACKAGES := chromium chromium-driver firefox-esr npm
+AXE := axe-core@4.14.0
 test-browser: $(VENV)/installed
-	command -v chromedriver || command -v firefox-esr || command -v firefox || \
-	  (apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
-	$(BIN)/python -m pytest --quiet tests/app/studio
+	(for tool in chromium chromedriver firefox-esr npm; do command -v $$tool || exit 1; done) \
+	  || (apt-get update && apt-get install --yes --no-install-recommends $(PACKAGES)) \
+	  || echo "Debian's packages cannot be had here: $(PACKAGES)"
+	npm install --no-save --prefix .axe $(AXE) || echo "npm cannot give $(AXE) here: its checks are left out"
+	if (command -v chromium && command -v chromedriver) || command -v firefox-esr; \
+	  then $(BIN)/python -m pytest $(PYTEST) -m browser tests; \
+	  else echo "There is no browser here, and none can be had: the page was not walked"; fi
 
 # everything, once for each choice of kernels that this processor can run
 test-processors: $(VENV)/installed
@@ -99,4 +106,4 @@ audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(REFEREE) demo-output bench-output audit-quick
+	rm -rf $(VENV) $(OLDEST) $(REFEREE) .axe demo-output bench-output audit-quick studio-output

@@ -121,6 +121,9 @@ def test_sphere_area_is_the_mean_density(rng):
 def test_sphere_area_has_converged(size, monkeypatch):
     radii = np.array([0.01, 1.0, 4.0, 8.0])
     found = bounds_of(sf.SPD(size=size)).log_sphere_area(radii)
+    many = np.linspace(0.01, 60.0, 4000)  # of so many a series gives the values
+    few = np.concatenate([bounds_of(sf.SPD(size=size)).log_sphere_area(part) for part in np.split(many, 40)])
+    assert np.abs(bounds_of(sf.SPD(size=size)).log_sphere_area(many) - few).max() < 1e-9
     quadrature = spd._on_interval
     monkeypatch.setattr(spd, "_on_interval", lambda end, count: quadrature(end, 100))
     assert np.abs(found - bounds_of(sf.SPD(size=size)).log_sphere_area(radii)).max() < 1e-7

@@ -175,6 +175,12 @@ class Book:
         """Return the largest ε that is left for a release of which no more is known."""
         return self.accounts[dataset].left
 
+    def unnoted(self, dataset: str) -> list[Entry]:
+        """Return the charges for which no release is noted."""
+        paid = {json.loads(line.record).get("charge") for line in self.entries if line.kind == "release"}
+        charges = [line for line in self.entries if line.kind == "charge" and line.dataset == dataset]
+        return [line for line in charges if line.sequence not in paid]
+
     def describe(self, dataset: str) -> str:
         """Return how much is left of how much, and what was spent on what."""
         account = self.accounts[dataset]

@@ -10,7 +10,7 @@ from ..laws.privacy import Privacy
 from ..mechanisms import Forecast
 from ..mechanisms.plan import Plan
 from ..regions import Region
-from ..release import Guarantee
+from ..release import Guarantee, Release
 from ..release.terms import Purpose
 from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
@@ -28,11 +28,15 @@ FOUND = {Purpose.CENTER, Purpose.RADIUS}
 AS_IF = "That is as if the records filled the whole of the prior; where they fill a part of it, the error is smaller."
 
 
+def at_centre(plan: Plan) -> Release:
+    """Return what a plan would release of records whose mean is the public centre, without noise."""
+    value = plan.space.present(plan.region.center)
+    return replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, RECORD), True)
+
+
 def plan_in_short(plan: Plan) -> list[str]:
     """Return what would be released, how far off it would be, and what the region that is yet to be found means for that."""
-    value = plan.space.present(plan.region.center)
-    made_up = replace(plan.record, spread=None).released(value, Guarantee.of(plan.facts, RECORD), True)
-    what, far, *_ = in_short(made_up)
+    what, far, *_ = in_short(at_centre(plan))
     useless = ["It would be useless, and is refused: it says no more than what is public."] if plan.useless else []
     return [
         f"Planned:{what.removeprefix('Released')}",

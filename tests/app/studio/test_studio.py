@@ -26,7 +26,7 @@ from sfumato.app.request import Request, as_option, from_page, in_page, wish_of
 from sfumato.app.studio import server
 from sfumato.app.studio.foreseen import of_groups, plain
 from sfumato.app.studio.previews import _errors, of_region, of_release
-from sfumato.app.studio.studio import Studio
+from sfumato.app.studio.studio import LOOKS, Job, Studio
 from sfumato.errors import Fix, Refusal
 from sfumato.mechanisms import choose
 
@@ -70,12 +70,19 @@ class Page:
         return self.client.post(f"/{self.guard.token}/api/{what}", content=body, headers={"origin": HOME, **headers})
 
     def ask(self, what, choices=None, **more):
-        answer = self.post(what, choices, more)
+        """What a request answers, or one part of all that the page shows of a plan."""
+        answer = self.post("look" if what in LOOKS else what, choices, more)
         assert answer.status_code == 200, answer.text
-        return answer.json()
+        if what not in LOOKS:
+            return answer.json()
+        found = next(part for part in map(json.loads, answer.text.splitlines()) if part["part"] == what)
+        assert "refusal" not in found, found
+        return found
 
     def refused(self, what, choices=None, **more):
-        answer = self.post(what, choices, more)
+        answer = self.post("look" if what in LOOKS else what, choices, more)
+        if what in LOOKS and answer.status_code == 200:
+            return next(part for part in map(json.loads, answer.text.splitlines()) if part["part"] == what)["refusal"]
         assert answer.status_code == 422, answer.text
         return answer.json()["refusal"]
 
@@ -258,7 +265,7 @@ def test_another_origin_can_neither_read_nor_spend(studio_folder):
 
 def test_what_the_page_does_not_send_is_refused(studio_folder):
     page = Page()
-    url, headers = f"/{page.guard.token}/api/plan", {"origin": HOME}
+    url, headers = f"/{page.guard.token}/api/look", {"origin": HOME}
     for body in (b"", b"[]", b"{", b'{"choices": 1}', b"\xff", b'{"choices": {"epsilon": 1e999}}', b"[" * 20_000):
         answer = page.client.post(url, content=body, headers=headers)
         assert answer.status_code == 422, body[:20]
@@ -336,7 +343,7 @@ def elsewhere(studio_folder, tmp_path_factory):
     return Path(shutil.copytree(studio_folder, tmp_path_factory.mktemp("elsewhere") / "files"))
 
 
-ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "open", "release")
+ASKS = ("inspect", "look", "make", "open", "release")
 
 
 @pytest.mark.parametrize("name", ["files", "labels", "public", "center", "ledger", "links", "channels", "out"])
@@ -387,10 +394,18 @@ def test_a_link_that_was_turned_meanwhile_is_not_taken_home(studio_folder, elsew
     page = Page()
     job = page.release(PLAN | {"links": "lines.txt"})
     assert page.get(f"take/{job['id']}/picture.svg").status_code == 200
+    before = page.get(f"api/job/{job['id']}").json()
     Path("lines.txt").unlink()
     Path("lines.txt").symlink_to(elsewhere / "wings.tps")
-    answer = page.get(f"take/{job['id']}/picture.svg")
-    assert (answer.status_code, "lies outside" in answer.json()["refusal"]) == (404, True)
+    assert page.get(f"api/job/{job['id']}").json() == before  # what was read when it was asked for
+    assert page.get(f"take/{job['id']}/picture.svg").status_code == 200
+    assert "lies outside" in page.refused("look", PLAN | {"links": "lines.txt"})
+
+
+def test_lines_that_are_wrong_cost_nothing(studio_folder):
+    page = Page()
+    assert "landmark" in page.release(PLAN | {"links": "1-99"})["refusal"]
+    assert not charges()
 
 
 def test_inspection_tells_the_curator(studio_folder):
@@ -554,20 +569,23 @@ def test_every_kind_of_record_has_a_picture(name):
     found = of_release(choose(region, 400, 1.0))
     json.dumps([known, found], allow_nan=False)
     planned = sf.plan(region, n=400, epsilon=1.0)[0]
-    told = (planned.error_95, planned.noise_95, planned.gain, planned.fallback_95)
-    assert tuple(found[name] for name in ("error", "noise", "gain", "fallback")) == told
-    directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
-    assert found["directions"] == (directions or region.space.dim)
+    assert (found["error"], found["useless"]) == (planned.error_95, planned.useless)
+    assert f"Within {planned.error_95:.3g} (" in found["says"]
+    if planned.gain is not None:
+        assert f"noise {planned.noise_95:.3g}," in found["says"]
+    if planned.directions and planned.directions < region.space.dim:
+        assert f"in {planned.directions} of {region.space.dim} directions" in found["more"]
     if region.space.kind == "landmarks":
         linked = of_region(region, None, links=[(0, 1), (1, 2)])["panels"][0]["marks"]
         assert sum(m["t"] == "line" and m["c"] == "centre" for m in linked) == 2
-    panels = {"solids": 3, "heat": 3, "subspaces": 0}.get(name, 1)
-    bent = region.space.kind == "landmarks"  # a release is also shown as a grid
-    closer = name in ("globe", "angles")  # and a small error a second time
-    assert [len(each["panels"]) for each in (known, found)] == [panels, panels + (bent or closer)]
-    grid = "a grid on the public centre, bent to one such release"
-    assert bent == any(grid in panel["title"] for panel in found["panels"])
-    assert bool(found.get("rows")) == (panels == 0)
+    panels = {"solids": (4, 4), "heat": (4, 4), "subspaces": (2, 2), "globe": (2, 2), "angles": (1, 2)}
+    bent = region.space.kind == "landmarks" and name != "solids"  # a release is also shown as a grid
+    assert (len(known["panels"]), len(found["panels"])) == panels.get(name, (1, 1 + bent))
+    assert bent == any("a grid on the public" in panel["title"] for panel in found["panels"])
+    if name == "heat":  # the differences in a row with what differs, in colours of their own
+        assert [panel["row"] for panel in found["panels"]] == [0, 0, 0, 1]
+        assert "made-up release minus public centre, colours ×" in found["panels"][2]["title"]
+    assert ["public centre" in label or "public mean" in label for label, *_ in found["legend"]].count(True) == 1
     for panel in found["panels"]:  # what is drawn is inside the picture, the frame of which is wide enough for the band
         at = np.array([m["p"] for m in panel["marks"] if m["t"] == "dot"] or [[0, 0]])
         assert (at >= 0).all()
@@ -604,7 +622,7 @@ def test_the_band_holds_the_releases_that_are_drawn():
     for epsilon in (0.25, 1.0):
         found = of_release(choose(region, 400, epsilon, "laplace"))["panels"][1]
         half = (
-            np.radians(float(found["title"].split()[2].removesuffix("°"))) / 400
+            np.radians(float(found["title"].split()[2].removesuffix("°,"))) / 400
         )  # one unit of the panel on the sphere
         band = np.array(next(m["p"] for m in found["marks"] if m["c"] == "band")[0])
         draws = np.array([m["p"] for m in found["marks"] if m["c"].startswith("draw")])
@@ -619,11 +637,84 @@ def test_the_curve_passes_through_what_the_blur_says(studio_folder):
     page = Page()
     blur = page.ask("blur", PLAN)
     found = page.ask("curve", PLAN | {"mechanism": blur["mechanism"]})
-    a, b, c, d, _ = found["place"]
-    line = np.array(next(m["p"] for m in found["panels"][0]["marks"] if m["c"] == "value"))
-    at = np.interp(a, line[:, 0], line[:, 1])  # ε = 1 stands at a
-    assert at == pytest.approx(c + d * np.log10(blur["error"]), abs=2.0)
-    assert b > 0 > d
+    marks = found["panels"][0]["marks"]
+    line = np.array(next(m["p"] for m in marks if m["c"] == "value"))
+    x, y = next(m["p"] for m in marks if m["t"] == "dot")  # the choice, at ε = 1 and the error that the blur says
+    assert np.interp(x, line[:, 0], line[:, 1]) == pytest.approx(y, abs=2.0)
+    further = page.ask("curve", PLAN | {"epsilon": "2", "mechanism": blur["mechanism"]})["panels"][0]["marks"]
+    dot = next(m["p"] for m in further if m["t"] == "dot")
+    assert dot[0] > x
+    assert dot[1] > y  # less far up: a smaller error
+
+
+SAID = {
+    "a ball": {},
+    "a sample": {"center": "", "radius": "", "public": "public.tps", "relation": "same"},
+    "two steps": {"steps": "2"},
+    "groups": {"by": "sex", "labels": "sexes.csv", "labels_are_public": True, "epsilon": "3"},
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_every_step_says_the_same_whole_error(studio_folder, name):
+    """Before the release, in its words and in its record."""
+    Path("sexes.csv").write_text("\n".join(["ID,sex", *(f"{i},{'mf'[i % 2]}" for i in range(120))]) + "\n")
+    page, plan = Page(), PLAN | SAID[name] | {"allow_useless": True}
+    blur = page.ask("blur", plan)
+    job = page.release(plan)
+    assert job["stage"] == "done", job["refusal"]
+    said = f"within {blur['error']:.3g} "
+    assert said in blur["says"].lower()
+    assert said in " ".join(job["short"][1:]).lower()  # or what was foreseen, where the draw says more
+
+
+def test_a_look_tells_each_part_and_why_one_is_missing(studio_folder):
+    page = Page()
+    parts = [json.loads(line) for line in page.post("look", PLAN).text.splitlines()]
+    assert [part["part"] for part in parts] == list(LOOKS)
+    assert not any("refusal" in part for part in parts)
+    assert "there is no such file" in page.refused("known", PLAN | {"center": "gone.tps"})
+    assert page.ask("plan", PLAN | {"center": "gone.tps"})["id"]  # the others are told all the same
+    assert "an epsilon above 0" in page.refused("blur", PLAN | {"epsilon": "0"})
+    assert page.ask("known", PLAN | {"epsilon": "0"})["panels"]
+
+
+def test_the_ledger_says_before_a_click_what_it_can_pay(studio_folder):
+    page = Page()
+    told = page.ask("ledger", PLAN)
+    assert (told["left"], told["after"]) == ("3", "2")
+    assert page.ask("ledger", PLAN | {"epsilon": "3"})["after"] == "0"
+    assert page.ask("ledger", PLAN | {"epsilon": "3.1"})["after"] is None
+    assert page.ask("ledger", PLAN | {"ledger": "other.ledger"})["missing"].startswith("other.ledger is not there yet")
+    assert "left" not in page.ask("ledger", PLAN | {"ledger": ""})
+    sf.Ledger.create("pair.ledger", privacy=sf.ApproxDP(1.0, 1e-6))
+    assert page.ask("ledger", PLAN | {"ledger": "pair.ledger", "delta": "1e-7", "epsilon": "0.9"})["after"] is not None
+    assert page.ask("ledger", PLAN | {"ledger": "pair.ledger", "delta": "1e-5", "epsilon": "0.9"})["after"] is None
+    assert not charges()
+
+
+def test_a_ledger_is_made_in_the_page_and_never_replaced(studio_folder):
+    page = Page()
+    made = {"files": "wings.tps", "ledger": "new.ledger", "epsilon": "2"}
+    assert "2 of 2 is left of the budget of 'wings'" in page.ask("make", made)["words"]
+    assert "exists already" in page.refused("make", made | {"epsilon": "50"})
+    assert "exists already" in page.refused("make", made | {"ledger": "wings.tps"})
+    assert "promises nothing" in page.refused("make", made | {"ledger": "much.ledger", "epsilon": "500"})
+    assert not Path("much.ledger").exists()
+    assert page.release(PLAN | {"ledger": "new.ledger"})["stage"] == "done"
+    assert str(sf.Ledger("new.ledger").left) == "1"
+
+
+def test_a_draw_that_says_more_than_was_foreseen_is_told():
+    """Which records that lie elsewhere than the public specimens bring about."""
+    rng = np.random.default_rng(0)
+    region = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), rng.normal(0, 0.1, (30, 3)), "same")
+    foreseen = f"{sf.plan(region, n=200, epsilon=1.0)[0].error_95:.3g}"
+    for away in (0.0, 2.0):
+        done = sf.private_mean(rng.normal(away, 0.1, (200, 3)), region, 1.0, unit="one", allow_useless=True)
+        told = [words for words in Job(Request(), release=done).facts()["short"] if "was foreseen" in words]
+        assert len(told) == (f"{done.error(0.95):.3g}" != foreseen)
+    assert f"within {foreseen} was foreseen" in told[0]
 
 
 # -- the release --------------------------------------------------------------------------------------------------------------
@@ -947,7 +1038,7 @@ def test_groups_are_planned_compared_and_taken_home(studio_folder):
     seen = page.ask("inspect", plan)
     assert seen["groups"]["sex"] == {"f": 60, "m": 60}
     blur = page.ask("blur", plan | {"smallest": "60"})
-    assert blur["first"] == "The mean of each group: "
+    assert blur["says"].startswith(f"Each group: within {blur['error']:.3g} (")
     assert 0 < blur["detectable"] < 0.4
     assert blur == page.ask("blur", plan)  # half of n, unless it is known better
     wider = page.ask("blur", plan | {"smallest": "20"})
@@ -1013,11 +1104,11 @@ def test_a_region_that_is_yet_to_be_found_is_shown_as_it_may_be(studio_folder, n
     page, plan = Page(), PLAN | change | {"n": "4000"}
     assert wide in page.ask("known", plan)["words"]
     blur = page.ask("blur", plan)
-    assert narrow in blur["first"]
+    assert narrow in blur["says"]
+    assert f"noise up to {blur['error']:.3g} " in blur["says"]
     assert wide.replace("within", "up to") in blur["also"][0]
     assert "of ε for finding its radius" in blur["also"][1]
-    assert blur["to_beat"] is None
-    assert (blur["what"], blur["useless"]) == ("noise", False)
+    assert not blur["useless"]
     whole = sf.mechanisms.forecast(
         page.studio.region(from_page(plan, Request))[0], 4000, 1.0, find="ball" if plan.get("prior") else "radius"
     )

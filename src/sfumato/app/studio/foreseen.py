@@ -2,6 +2,7 @@
 be found or moved.  From public numbers alone."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,20 @@ from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan
 from ...mechanisms.stages import FIRST
 from ...regions import Ball, Region
-from ...views.forecasts import SPENT_ON
+from ...views.forecasts import SPENT_ON, plan_in_short
 from ..request import Request
 
 POWER = 0.8
 TRIES = 40_000
 SPREAD = 0.5  # of the records, as a share of the region
+planned = lru_cache(maxsize=128)(choose)  # the same public question is answered once
 Planned = Callable[[float], Plan]  # the plan of a plain release with the same noise, at any ε (and the δ that is given)
 Foreseen = tuple[Planned, dict[str, Any]]  # such a plan, and what there is to say beside it
 
 
 def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float, inference: float) -> Planned:
     """Return the plan of a release without a stage of its own before it, for any ε."""
-    return lambda epsilon: choose(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
+    return lambda epsilon: planned(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
 
 
 def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float | None) -> Foreseen:
@@ -53,8 +55,9 @@ def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float
     )
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
-    more = {"first": "The mean of each group: ", "also": [words], "detectable": apart}
-    return plain(region, n, privacy, "tangent", 0.0, share), more
+    shown = plain(region, n, privacy, "tangent", 0.0, share)
+    said = plan_in_short(shown(privacy.numbers[0]))[1]
+    return shown, {"says": f"Each group: {said[0].lower()}{said[1:]}", "also": [words], "detectable": apart}
 
 
 def detectable(p: int, sigma: float, n: int, bound: float) -> float:
@@ -83,24 +86,23 @@ def of_found(region: Region, request: Request) -> Foreseen:
     >>> from sfumato import Euclidean
     >>> request = Request(prior="20", center="origin", n=4000, epsilon=1.0)
     >>> plan, more = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
-    >>> plan(1.0).region.radius, more["first"]
-    (5.0, 'If your records lie within 5 of some point: ')
+    >>> plan(1.0).region.radius, more["says"][:52]
+    (5.0, 'If your records lie within 5 of some point: noise up')
     """
     plan = _planned(region, request)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
     costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in plan.spending.items())
     where = "some point" if request.find == "ball" else "the centre"
+    error = NARROW * plan.error_95
     more = {
-        "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
+        "says": f"If your records lie within {narrow.radius:.3g} of {where}: noise up to {error:.3g} in 95 of 100 releases.",
         "also": [
             f"If they fill all of it, up to {region.radius:.3g} away: {plan.error_95:.3g}. In between, in proportion.",
             f"That takes {costs}; the rest is for the mean.",
             "Beside the noise, what is released may lie a little off the Fréchet mean: the release says by how much at most.",
         ],
-        "what": "noise",
-        "error": NARROW * plan.error_95,
+        "error": error,
         "useless": plan.useless,
-        "to_beat": None,
     }
     return plain(narrow, request.n, request.privacy, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
 
@@ -115,11 +117,11 @@ def of_steps(region: Region, request: Request) -> Foreseen:
     """
     plan = _planned(region, request)
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
-    more = {"also": [words], "error": plan.error_95, "useless": plan.useless}
+    more = {"says": plan_in_short(plan)[1], "also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
     return plain(region, request.n, request.privacy, "tangent", 0.0, spent), more
 
 
 def _planned(region: Region, request: Request) -> Plan:
     """Return the plan of the release itself."""
-    return choose(region, request.n, request.privacy, request.mechanism, **request.how)
+    return planned(region, request.n, request.privacy, request.mechanism, **request.how)

@@ -1,14 +1,15 @@
 """Scenes as the page draws them: panels of plain marks in the units of an SVG, each with the class of its role."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...numerics.arrays import Array
-from ...views.figures import shade
 from ...views.scene import Arrows, Cells, Dots, Line, Panel, Role, Scene, Soft, Words, segments
 
-WIDTH = 400.0  # of a panel
+WIDTH = 400.0  # of the widest panel of a row
+MOST_TALL = 1.3  # a panel, in widths
 TALL = 276.0  # of one whose directions have scales of their own
 ROOM = (52.0, 12.0, 22.0, 40.0)  # for numbers: left, right, above, below
 LARGER = 1.2  # units of a panel for a point of print
@@ -18,24 +19,24 @@ Marks = list[dict[str, Any]]
 class Frame:
     """From the units of a panel's marks to those of its SVG: x = a + b·u and y = c + d·v, logarithms where an axis has them."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: Panel, width: float) -> None:
         about = panel.scales
         self.logs = [about is not None and about.log_x, about is not None and about.log_y]
         self.left, right, self.top, below = (0.0, 0.0, 0.0, 0.0) if about is None else ROOM
         low = self._units(panel.low)
         high = self._units(panel.high)
-        self.right = WIDTH - right
+        self.right = width - right
         scale = (self.right - self.left) / (high[0] - low[0])
         height = TALL - self.top - below
         if panel.equal:
-            scale = min(scale, 1.1 * (WIDTH - self.left - right) / abs(high[1] - low[1]))
+            scale = min(scale, MOST_TALL * (WIDTH - self.left - right) / abs(high[1] - low[1]))
             height = scale * abs(float(high[1] - low[1]))
         self.bottom = self.top + height
         self.b = scale
         self.a = (self.left + self.right) / 2 - scale * (low[0] + high[0]) / 2
         self.d = -height / (high[1] - low[1])
         self.c = self.bottom - self.d * low[1]
-        self.size = [WIDTH, round(float(self.bottom + below), 2)]
+        self.size = [round(width, 2), round(float(self.bottom + below), 2)]
 
     def _units(self, points: Array) -> Array:
         columns = np.asarray(points, dtype=np.float64).T
@@ -49,13 +50,22 @@ class Frame:
         return np.round(np.clip(places, -1e4, 1e4), 2)
 
 
-def on_page(scene: Scene) -> list[dict[str, Any]]:
-    """Return the panels of a scene as the page takes them."""
-    return [_panel(panel) for panel in scene.panels]
+def on_page(scene: Scene) -> dict[str, Any]:
+    """Return the panels of a scene as the page takes them; and a legend, each thing once: its name, the class of its marks, and
+    what these are."""
+    names: dict[str, list[str]] = {}
+    for mark in (mark for panel in scene.panels for mark in panel.marks):
+        if isinstance(mark, Line | Dots | Soft) and mark.label:
+            names.setdefault(
+                mark.label, ["band" if isinstance(mark, Soft) else _class(mark), type(mark).__name__.lower()]
+            )
+    panels = [_panel(panel, row) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
+    return {"panels": panels, "legend": [[label, *look] for label, look in names.items()]}
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    frame = Frame(panel)
+def _panel(panel: Panel, row: Sequence[Panel]) -> dict[str, Any]:
+    """Return a panel as wide beside the others of its row as print has it."""
+    frame = Frame(panel, WIDTH * panel.size[0] / max(each.size[0] for each in row))
     marks = [] if panel.scales is None else _axes(panel, frame)
     for mark in panel.marks:
         marks += _cells(mark) if isinstance(mark, Cells) else _mark(mark, frame)
@@ -77,7 +87,7 @@ def _mark(mark: Line | Dots | Soft | Words | Arrows, frame: Frame) -> Marks:
         case Words():
             x, y = frame(mark.at).tolist()
             at = [round(x + LARGER * mark.move[0], 2), round(y - LARGER * mark.move[1], 2)]
-            name = "tick middle" if mark.role is Role.FRAME else "label"
+            name = {"left": "label", "right": "label end"}.get(mark.side, "label middle")
             return [_word(at, mark.text, name)] if _within(at, frame) else []
         case Arrows():
             return [_line(run, "tie") for run in _runs(frame(segments(mark.starts, mark.ends)))]
@@ -85,7 +95,8 @@ def _mark(mark: Line | Dots | Soft | Words | Arrows, frame: Frame) -> Marks:
 
 def _class(mark: Line | Dots) -> str:
     variant = f" s{mark.variant % 4}" if isinstance(mark, Line) and mark.role in (Role.DRAW, Role.OTHER) else ""
-    return f"{mark.role}{variant}{' faint' if mark.faint else ''}"
+    washed = " washed" if isinstance(mark, Line) and mark.fill else ""
+    return f"{mark.role}{variant}{' faint' if mark.faint else ''}{washed}"
 
 
 def _within(at: list[float], frame: Frame) -> bool:
@@ -133,16 +144,14 @@ def ticks(low: float, high: float, log: bool, whole: bool = False) -> list[float
     >>> ticks(0.03, 12.0, log=True), ticks(-1.0, 4.2, log=False)
     ([0.1, 1.0, 10.0], [0.0, 2.0, 4.0])
     """
-    if log:
-        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        inside = [m * 10.0**k for k in powers for m in (1, 2, 5) if low <= m * 10.0**k <= high]
-        return inside if len(inside) < 7 else [tick for tick in inside if np.isclose(np.log10(tick) % 1, 0)]
-    rough = (high - low) / 5
-    unit = 10.0 ** np.floor(np.log10(rough))
-    step = unit * next(m for m in (1, 2, 5, 10) if m * unit >= 0.999 * rough)
-    if whole:
-        step = 1.0 if high < 13 else max(1.0, step)
-    return [round(float(x), 12) + 0.0 for x in step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)]
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    finder = (
+        LogLocator(subs=(1, 2, 5) if high < 1e2 * low else (1,))
+        if log
+        else MaxNLocator(5, steps=[1, 2, 5, 10], integer=whole)
+    )
+    return [float(tick) + 0.0 for tick in finder.tick_values(low, high) if low <= tick <= high]
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------------
@@ -157,7 +166,7 @@ def _cells(mark: Cells) -> Marks:
     for (i, j), value in np.ndenumerate(mark.matrix):
         cell = [round(edge + j * step, 2), round(edge + i * step, 2), round(step, 2), round(step, 2)]
         words = f"{names[i]}, {names[j]}: {value:.4g}"
-        marks.append({"t": "cell", "p": cell, "f": shade(float(value) / mark.most), "s": words})
+        marks.append({"t": "cell", "p": cell, "f": round(float(value) / mark.most, 3), "s": words})
     for i in range(0, k, 1 if mark.names or k <= 12 else 2):
         at = edge + (i + 0.5) * step
         marks.append(_word([edge - 6, at + 4], names[i], "tick end"))

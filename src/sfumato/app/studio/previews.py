@@ -1,45 +1,42 @@
 """Pictures from public numbers, for the page: no record is read for them, and views say what is drawn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ...errors import Refusal
+from ...findings import Comparison
 from ...mechanisms.plan import Plan
 from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Ellipsoid, Region
-from ...release.record import Guarantee, SpaceOf
+from ...release import Release
+from ...release.record import SpaceOf
 from ...spaces import Space
-from ...views import view_of
-from ...views.base import View
-from ...views.scene import Cells, Line, Mark, Panel, Role, Scales, Scene, Words
-from ...views.subject import Subject
-from ...views.words import guesses
-from .panels import Frame, on_page
+from ...views import compared, view_of
+from ...views.forecasts import at_centre, plan_in_short
+from ...views.plots import in_words
+from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene
+from ...views.subject import Links, Subject
+from ...views.words import guesses, in_digits, powers
+from .panels import on_page
 
 DRAWS = 4  # releases shown
 OTHERS = 12  # points shown about a centre
 SYNTHETIC = 60  # records
 P = 0.95
-SHOWN = {
-    "points": f"{DRAWS} releases (blue) of made-up records about the public centre (grey); the soft part holds the mean with "
-    f"probability {P:.0%}.",
-    "cells": "The public centre, and a release of made-up records about it.",
-}
+DRAWN = "What would be released of made-up records about the public centre."
+USELESS = "This would be useless: the public centre alone says as much. More records, a larger ε or more public knowledge help."
 LEFT_OUT = (
-    "It counts the noise (dashed), and what clipping, curvature and directions that are left out may cost, as far as public "
+    "The whole error counts what clipping, curvature and directions that are left out may cost too, as far as public "
     "knowledge tells: a larger ε pays for more directions, each with noise of its own."
 )
 EPSILONS = np.round(np.geomspace(0.03, 10, 13), 4)
-COARSE_FIRST = [0, 12, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10]  # of these, where planning is slow
 TICKS = (0.03, 0.1, 0.3, 1, 3, 10)
-SECONDS = 1.5
 
 
 # -- what the page asks for ---------------------------------------------------------------------------------------------
@@ -49,8 +46,8 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
 
     >>> from sfumato import Ball, Sphere
     >>> found = of_region(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), None)
-    >>> found["space"], found["radius"], found["dim"]
-    ('sphere(dim=2, curvature=1.0)', 0.4, 2)
+    >>> found["dim"], found["landmarks"], found["words"]
+    (2, False, 'The public centre, and 12 made-up records at the distance 0.4 from it.')
     """
     space = region.space
     center = region.center
@@ -61,143 +58,128 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
         u = np.random.default_rng(0).normal(size=(OTHERS, space.dim))
         u *= region.radius / np.linalg.norm(u, axis=1, keepdims=True)
         others = space.present(space.exp(center, space.from_coordinates(center, u)))
-        words = f"The public centre{{}}, and {OTHERS} made-up records at the distance {region.radius:.3g} from it{{}}."
+        words = f"The public centre, and {OTHERS} made-up records at the distance {region.radius:.3g} from it."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
-        some = "and some of them (thin)"
-        words = f"The centre of {len(sample)} public specimens (grey), {some}; size {region.radius:.3g}."
+        looks |= {"others_label": "public specimens", "public": "public mean"}
+        words = (
+            f"The mean of {len(sample)} public specimens, and some of them; the region's size is {region.radius:.3g}."
+        )
     shown = Subject(SpaceOf.of(space), space.present(center), region.radius, others=others, **looks)
-    drawn = _picture(view, shown)
-    marked = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
     return {
-        **drawn,
-        "space": space.typed,
-        "radius": region.radius,
+        **on_page(view.scene(shown)),
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
         "named": view.nameable,
-        "words": words.format(*marked),
+        "words": words,
     }
 
 
-def of_release(plan: Plan, **looks: Any) -> dict[str, Any]:
-    """Return what releases would look like, of synthetic records that lie evenly about the public centre; names that are not
-    those of its channels are left out."""
+def of_release(plan: Plan, more: Mapping[str, Any] | None = None, **looks: Any) -> dict[str, Any]:
+    """Return what releases would look like, of synthetic records that lie evenly about the public centre, and what there is to
+    say of them, some of it in ``more``; names that are not those of its channels are left out."""
     space = plan.space
-    center = plan.region.center
     records = _synthetic(plan)
     rng = np.random.default_rng(1)
     draws = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
-    made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee.of(plan.facts, ""), True)
+    made_up = at_centre(plan)
     if len(looks.get("names", ())) != len(made_up.value):
         looks["names"] = ()
-    shown = replace(
-        Subject.of(made_up, P),
-        value=None,
-        others=_turned(space, center, draws),
-        role=Role.DRAW,
-        others_label="made-up releases",
-        **looks,
-    )
-    drawn = _picture(view_of(plan.region), shown)
-    return {
-        **drawn,
+    others = _turned(space, plan.region.center, draws)
+    looks |= {"others": others, "others_label": "made-up releases", "role": Role.DRAW}
+    shown = replace(Subject.of(made_up, P), value=None, **looks)
+    found = {
         "error": plan.error_95,
-        "noise": plan.noise_95,
-        "gain": plan.gain,
-        "fallback": plan.fallback_95,
-        "degrees": _degrees(space, space.present(center)),
-        "to_beat": float(plan.to_beat),
         "useless": plan.useless,
+        "says": plan_in_short(plan)[1],
+        "also": [],
+        **(more or {}),
+    }
+    fallback = plan.fallback_95
+    unfit = [] if fallback is None else [f"If a look finds that the public specimens do not fit: up to {fallback:.3g}."]
+    return {
+        **on_page(view_of(plan.region).scene(shown)),
+        **found,
+        "also": [*unfit, *found["also"], *([USELESS] if found["useless"] else [])],
+        "means": f"{powers(str(plan.privacy))}: of 100 guesses whether one person is in, at most {guesses(plan.facts.mu)} are "
+        "right instead of 50, whatever else is known.",
+        "more": _by(plan),
         "mechanism": plan.name,
-        "directions": plan.directions or space.dim,
-        "dim": space.dim,
-        "odds": float(np.exp(min(plan.privacy.numbers[0], 100.0))),
-        "guesses": guesses(plan.facts.mu),
-        "words": f"{SHOWN[drawn['as']]} Not one of your records was read for it.",
+        "words": f"{DRAWN} Not one of your records was read for it.",
     }
 
 
-def _picture(view: View, shown: Subject) -> dict[str, Any]:
-    """Return a centre with other points about it, as its view draws it: as panels or as a table."""
-    scene = view.scene(shown)
-    cells = any(isinstance(mark, Cells) for panel in scene.panels for mark in panel.marks)
-    return {"as": "cells" if cells else "points", "panels": on_page(scene)}
+def _by(plan: Plan) -> str:
+    """Return by which noise a release is made, and what ε bounds."""
+    d = plan.space.dim
+    some = plan.directions or d
+    left = f", in {some} of {d} directions; nothing is learned of the others" if some < d else ""
+    epsilon, *delta = plan.privacy.numbers
+    odds = f"e^{epsilon:g}·p{' + δ' if delta else ''}, where e^{epsilon:g} = {in_digits(np.exp(epsilon))}"
+    return f"Mechanism: {plan.name}{left}. One person changes the probability p of any outcome to at most {odds}."
 
 
-def of_errors(planned: Callable[[float], Plan]) -> dict[str, Any]:
-    """Return the error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
-    x = a + b·log10 ε and y = c + d·log10(error).
+def of_result(done: Release | Comparison, links: Links | None, names: Sequence[str]) -> dict[str, Any]:
+    """Return a release, or the first two of several groups, drawn with its error."""
+    if isinstance(done, Release):
+        return on_page(view_of(done).scene(Subject.of(done, P, links, names))) | {"seen": in_words(done, P, names)}
+    return on_page(compared.scene(done, links, names)) | {"seen": compared.comparison_in_words(done)}
+
+
+def of_errors(planned: Callable[[float], Plan], epsilon: float, error: float) -> dict[str, Any]:
+    """Return the whole error against ε, on logarithmic scales, with the choice of the curator marked; and as a table.
 
     With ε the number of directions grows, and with it the noise: its own curve has kinks, and may rise.  The whole error, by
     which the number of directions is chosen, does not.
     """
     rows = _errors(planned)
     several = any(row.error_95 > 1.0001 * row.noise_95 for row in rows)
-    panel = _curve(rows, several)
-    frame = Frame(panel)
-    more = ["Of this noise", "Directions"] if several else []
+    table = []
+    for row in rows:
+        more = [f"{row.noise_95:.3g}", str(row.directions or row.space.dim)] if several else []
+        table.append([f"{row.privacy.numbers[0]:g}", f"{row.error_95:.3g}", *more, "useless" if row.useless else ""])
     return {
-        "panels": on_page(Scene([[panel]])),
-        "place": [float(x) for x in (frame.a, frame.b, frame.c, frame.d, frame.bottom)],
-        "head": ["ε", "Error at 95%", *more, ""],
-        "table": [_row(row, several) for row in rows],
-        "words": LEFT_OUT if several else "",
+        **on_page(Scene([[_curve(rows, several, np.array([epsilon, error]))]])),
+        "head": ["ε", "Error at 95%", *(["Of this noise", "Directions"] if several else []), ""],
+        "table": table,
+        "words": f"The error at 95% against ε, by {rows[0].name}. {LEFT_OUT if several else ''}".strip(),
     }
 
 
-def _row(plan: Plan, several: bool) -> list[str]:
-    """Return the line of a table for one ε."""
-    more = [f"{plan.noise_95:.3g}", str(plan.directions or plan.space.dim)] if several else []
-    return [f"{plan.privacy.numbers[0]:g}", f"{plan.error_95:.3g}", *more, "useless" if plan.useless else ""]
-
-
-def _curve(rows: list[Plan], several: bool) -> Panel:
+def _curve(rows: list[Plan], several: bool, chosen: Array) -> Panel:
     """Return the panel of the error against ε, with the size of the region, above which a release is useless."""
-    errors = np.log10([each for row in rows for each in (row.error_95, row.noise_95)])
-    radius = rows[0].region.radius
+    points = np.array([(row.privacy.numbers[0], row.error_95, row.noise_95, row.region.radius) for row in rows])
+    errors = np.log10(np.append(points[:, 1:3], chosen[1]))
     low = np.array([EPSILONS[0], 10 ** (np.floor(10 * errors.min()) / 10 - 0.1)])
     high = np.array([EPSILONS[-1], 10 ** (np.ceil(10 * errors.max()) / 10 + 0.1)])
     marks: list[Mark] = []
-    if rows[0].gain is None and low[1] < radius < high[1]:
-        marks.append(Line(np.array([[low[0], radius], [high[0], radius]]), Role.REACH))
-        useful = [row.privacy.numbers[0] for row in rows if row.error_95 < radius]
-        late = not useful or useful[0] > np.sqrt(low[0] * high[0])  # the curve then passes where the words would stand
-        at = np.array([np.sqrt(low[0] * high[0]) * (0.35 if late else 2.5), radius])
-        marks.append(Words(at, "size of the region: useless above", move=(0.0, -12.0 if late else 5.0)))
+    if rows[0].gain is None and low[1] < points[0, 3] < high[1]:
+        marks.append(Line(points[:, [0, 3]], Role.REACH, "size of the region: useless above"))
     if several:
-        marks.append(Line(np.array([(row.privacy.numbers[0], row.noise_95) for row in rows]), Role.NOISE))
-    marks.append(Line(np.array([(row.privacy.numbers[0], row.error_95) for row in rows]), Role.VALUE))
+        marks.append(Line(points[:, [0, 2]], Role.NOISE, "noise alone"))
+    marks.append(Line(points[:, :2], Role.VALUE, "whole error"))
+    if low[0] <= chosen[0] <= high[0]:
+        marks.append(Line(np.array([[chosen[0], low[1]], chosen]), Role.DRAW, variant=2))
+        marks.append(Dots(chosen[None], Role.DRAW, "your choice", size=10.0))
     scales = Scales("ε", "error at 95%", ticks=TICKS, log_x=True, log_y=True)
     return Panel(marks, low, high, scales=scales, equal=False)
 
 
 def _errors(planned: Callable[[float], Plan]) -> list[Plan]:
-    """Return the plans at each ε; at fewer where planning is slow."""
+    """Return the plans at each ε at which there is one."""
     rows: list[Plan] = []
-    until = monotonic() + SECONDS
-    for epsilon in EPSILONS[COARSE_FIRST].tolist():
-        if monotonic() > until and len(rows) > 2:
-            break
+    for epsilon in EPSILONS.tolist():
         with suppress(Refusal):
-            plan = planned(epsilon)
-            _ = plan.error_95, plan.noise_95  # which take most of the time
-            rows.append(plan)
+            rows.append(planned(epsilon))
     if not rows:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
-    return sorted(rows, key=lambda plan: plan.privacy.numbers[0])
+    return rows
 
 
 def _chart(plan: Plan) -> Ellipsoid | None:
     """Return the ellipsoid that a release by chart is made in, or its second part is."""
     chart = getattr(plan, "chart", None)
     return chart.chart if isinstance(chart, TangentKNorm) else chart
-
-
-def _degrees(space: Space, shown: Array) -> float | None:
-    """Return how many degrees a unit of distance is, for directions in space."""
-    there = shown.shape == (3,) and space.to_degrees(shown) is not None
-    return float(np.degrees(1 / np.linalg.norm(shown))) if there else None
 
 
 def _synthetic(plan: Plan) -> Records:

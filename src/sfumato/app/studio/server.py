@@ -30,7 +30,7 @@ try:
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
     from starlette.requests import Request as Asked
-    from starlette.responses import Response
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as error:
@@ -42,7 +42,7 @@ MOST_CODE = 1000
 MOST_DROPPED = 256 << 20  # of one file
 MOST_HELD = 1 << 30  # of all that is dropped: it may fill the memory, where temporary files are kept there
 GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
-ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "release", "open")
+ASKS = ("inspect", "look", "make", "release", "open")
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
 TYPES = {".css": "text/css", ".csv": "text/csv", ".html": "text/html", ".js": "text/javascript", ".tps": "text/plain"}
@@ -233,7 +233,11 @@ class Answers:
         wishes = from_page(asked["choices"], Request)
         await self._call("check", wishes)
         more = [str(asked.get("confirm")), asked.get("seen")] if what == "release" else []
-        return _json(await self._call(what, wishes, *more))
+        found = await self._call(what, wishes, *more)
+        if what != "look":
+            return _json(found)
+        lines = (json.dumps({"part": part, **shown}, allow_nan=False) + "\n" for part, shown in found)
+        return StreamingResponse(lines, media_type="application/x-ndjson")  # each line is sent once it is made
 
     async def drop(self, request: Asked) -> Response:
         path = await self._call("drop", request.query_params.get("name", ""))

@@ -3,9 +3,9 @@ curator asks for, and by the release."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -17,17 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Fix, Refusal, UnsavedError
+from ...errors import BudgetExceeded, Fix, RadiusError, Refusal, UnsavedError
 from ...files import read
 from ...files.labels import UNKNOWN, group_name, groups_of, people
 from ...files.people import named_labels, repeated_labels
 from ...findings import Comparison
 from ...findings.session import Session
 from ...laws.calibration.scale import check_records
-from ...laws.privacy import Facts
+from ...laws.privacy import Facts, Privacy
 from ...regions import Region
 from ...release import Release
-from ...release.chain import canonical
+from ...release.chain import Book, canonical, stated
+from ...release.ledger import Ledger
 from ...spaces.base import Space
 from ...views.curator import MARK, inspection
 from ...views.globe import is_place
@@ -39,13 +40,14 @@ from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
 from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
-from .previews import OTHERS, of_errors, of_region, of_release
+from .previews import OTHERS, P, of_errors, of_region, of_release, of_result
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
 DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins so
 MOST_FILES = 200
-SHOW = {"record.json": "out", "report.html": "report", "picture.png": "plot", "picture.svg": "plot"}
+LOOKS = ("known", "blur", "plan", "ledger", "curve")  # the last takes longest
+SHOW = {"report.html": "report", "record.json": "out", "picture.png": "plot", "picture.svg": "plot"}
 VALUES = {"value.csv": "value", "value.npy": "value"}
 ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
 MOST_GROUPS = 20  # of a column that the page offers to compare by
@@ -64,10 +66,15 @@ class Job:
     stage: str = "waiting"
     release: Release | Comparison | None = None
     refusal: str = ""
+    fixes: list[str] = field(default_factory=list)  # the wishes that a refusal names
     charged: bool = False
     done: bool = False
     curator: list[str] = field(default_factory=list)  # for the curator's eyes
     space: Space | None = None  # of the records; of a record that was opened it is not known
+    looks: tuple[Any, Sequence[str]] = (
+        None,
+        (),
+    )  # lines and names for its pictures, as they were when it was asked for
 
     @property
     def id(self) -> str:
@@ -75,7 +82,7 @@ class Job:
 
     def facts(self) -> dict[str, Any]:
         """Return what the page shows of it."""
-        told = ("id", "stage", "done", "charged", "refusal", "curator")
+        told = ("id", "stage", "done", "charged", "refusal", "fixes", "curator")
         shown = {name: getattr(self, name) for name in told} | {"out": self.request.out}
         done = self.release
         if done is None:
@@ -83,8 +90,10 @@ class Job:
         request, dropped = _as_called(self.request)
         return {
             **shown,
+            "short": [*Outputs(done).short, *_beyond(done)],
             "words": done.describe(),
-            "takes": sorted(self.takes),
+            **of_result(done, *self.looks),
+            "takes": list(self.takes),
             "promise": str(done.guarantee.privacy if isinstance(done, Release) else done.privacy),
             "command": "" if self.space is None else as_command(request),
             "python": "" if self.space is None else as_python(request, self.space),
@@ -164,6 +173,15 @@ class Studio:
             self._region = last
         return last[1:]
 
+    def look(self, request: Request) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield all that the page shows of a plan, part by part, or why a part cannot be shown."""
+        for name in LOOKS:
+            try:
+                yield name, getattr(self, name)(request)
+            except PLAIN as error:
+                said = str(error.parts[0]) if isinstance(error, RadiusError) else sentence(error, in_page)
+                yield name, {"refusal": said}
+
     def known(self, request: Request) -> dict[str, Any]:
         """Return the public knowledge, drawn."""
         region, sample = self.region(request)
@@ -199,28 +217,44 @@ class Studio:
     def blur(self, request: Request) -> dict[str, Any]:
         """Return what releases would look like, on synthetic data about the public centre."""
         planned, more = self._foreseen(request)
-        return of_release(planned(request.epsilon), **self.looks(request)) | more
+        return of_release(planned(request.epsilon), more, **self.looks(request))
 
     def curve(self, request: Request) -> dict[str, Any]:
-        """Return the error against ε."""
-        return of_errors(self._foreseen(request)[0])
+        """Return the error against ε, by the mechanism that is chosen; nothing for a region that is yet to be found."""
+        if request.find is not None:
+            return {}
+        planned, more = self._foreseen(request)
+        plan = planned(request.epsilon)
+        if not more:
+            planned = self._foreseen(replace(request, mechanism=plan.name))[0]
+        return of_errors(planned, request.epsilon, more.get("error", plan.error_95))
 
     def ledger(self, request: Request) -> dict[str, Any]:
-        """Return what is left of a budget, and the charges for which no release is noted."""
+        """Return what is left of a budget now and after this release, and the charges for which no release is noted."""
+        if request.ledger and not Path(request.ledger).exists():
+            return {"missing": f"{request.ledger} is not there yet: make it here, or check its name"}
         budget = Workflow(request).ledger()
         if budget is None:
-            return {"left": None}
+            return {}
         book = budget.verify()
         if budget.dataset is None:
-            return {"left": None, "datasets": list(book.budgets)}
-        paid = {json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"}
-        unnoted = [
-            f"line {line.sequence}: ε {line.epsilon} ({line.purpose})"
-            for line in book.entries
-            if line.kind == "charge" and line.dataset == budget.dataset and line.sequence not in paid
-        ]
-        known = {"datasets": list(book.budgets), "dataset": budget.dataset, "open": unnoted}
-        return {"left": str(book.left(budget.dataset)), "words": book.describe(budget.dataset), **known}
+            return {"datasets": list(book.budgets)}
+        unnoted = [f"line {line.sequence}: ε {line.epsilon} ({line.purpose})" for line in book.unnoted(budget.dataset)]
+        known = {"datasets": list(book.budgets), "words": book.describe(budget.dataset), "open": unnoted}
+        asked: Facts | Privacy = request.privacy
+        with suppress(*PLAIN):  # of a plan that cannot be made yet, ε alone is known
+            asked = asked if request.by else self._foreseen(request)[0](request.epsilon).facts
+        return known | {"left": str(book.left(budget.dataset)), "after": _after(book, budget.dataset, asked)}
+
+    def make(self, request: Request) -> dict[str, Any]:
+        """Give the study a new ledger, with all of ε as its budget."""
+        if Path(request.ledger).exists():
+            raise ValueError(
+                f"{request.ledger}: exists already; name it as the ledger, or give the new one another name"
+            )
+        name = Path(request.files[0]).stem if request.files else "default"
+        made = Ledger.create(request.ledger, dataset=name, privacy=request.privacy.check(force=False))
+        return {"words": made.describe()}
 
     # -- what the curator alone may see ------------------------------------------------------------------------------------
     def drop(self, name: str) -> Path:
@@ -306,6 +340,7 @@ class Studio:
             job.refusal = f"{error.say(in_page)}. It is kept here: save it below, now"
         except PLAIN as error:
             job.refusal = sentence(error, in_page)
+            job.fixes = [part.wish for part in getattr(error, "parts", ()) if isinstance(part, Fix)]
         except BaseException:
             job.refusal = "something failed inside the program; where the studio was started, the screen says what"
             raise
@@ -330,7 +365,9 @@ class Studio:
             if id_of(request) in self.jobs:
                 return self.jobs[id_of(request)].facts()
             shown = Request(out=request.out, links=request.links, channels=request.channels)
-            job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True))
+            one = release if isinstance(release, Release) else next(iter(release.groups.values()))
+            looks = _typed(shown, len(one.value))
+            job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True, looks=looks))
         return job.facts()
 
     def wait(self) -> None:
@@ -346,15 +383,12 @@ class Studio:
         job = self.jobs.get(id)
         if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
-        self.check(job.request)  # a link may lead elsewhere by now
-        one = job.release if isinstance(job.release, Release) else next(iter(job.release.groups.values()))
-        lines, names = _typed(job.request, len(one.value))
         with TemporaryDirectory(prefix=DROPPED) as folder:
             path = Path(folder, name)
             if name == "record.json":
                 job.release.save(path)
             else:
-                Outputs(job.release, lines, names).write(job.takes[name], path)
+                Outputs(job.release, *job.looks).write(job.takes[name], path)
             return path.read_bytes()
 
 
@@ -381,6 +415,7 @@ class Watched(Session):
         if not request.unit_column and not request.alone:
             work.unit_of("")  # refuses a column that repeats, unless that was answered
         work.settle()
+        job.looks = work.looks
         job.stage = "planning the noise"
         job.release = work.run(self)
         job.space = work.space
@@ -402,6 +437,24 @@ def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
     """Return the lines between k landmarks and the names of channels as the page has them."""
     lines = read_links(request.links, k) if request.links else None
     return lines, tuple(read_names(request.channels) if request.channels else ())
+
+
+def _beyond(done: Release | Comparison) -> list[str]:
+    """Return that a release is farther off than was foreseen, where its draw says so."""
+    if not isinstance(done, Release) or done.whole is None:
+        return []
+    far = f"{done.whole.quantiles[f'{P:g}']:.3g}"
+    beyond = "the draw lies farther from what is public than that expects, which counts"
+    return [] if far == f"{done.error(P):.3g}" else [f"In step 3 within {far} was foreseen; {beyond}."]
+
+
+def _after(book: Book, dataset: str, asked: Facts | Privacy) -> str | None:
+    """Return what a budget has left after a charge; None if it cannot pay."""
+    epsilon, facts = stated(asked)
+    try:
+        return str(book.extended(book.following("charge", dataset, epsilon, canonical(facts))).left(dataset))
+    except BudgetExceeded:
+        return None
 
 
 def _saved(path: Path) -> Release | Comparison:
