@@ -32,7 +32,6 @@ SIZES = (16, 12, 20, 20, 20)  # landmarks of a head, and points of each of its c
 MIDLINE = [0, 1, 2, 3]  # landmarks, from the front to the back
 TIMES = 2  # differences between heads are drawn so many times as large
 MIRROR = np.array([-1.0, 1.0])
-BODY = "#f3eee4"
 # Lines through landmarks and points of half a head, from the midline outwards; the last does not reach the midline
 OUTLINE = [12, *range(48, 68), 14, *range(87, 67, -1), 3]
 GLABELLA = [1, *range(16, 28), 6]
@@ -170,21 +169,21 @@ def draw_head(release: Release, plates: Array) -> Figure:
     drawn = [broken([_whole(half)[line] for line in lines]) for half in (public, value)]
     many = broken([_whole(half)[lines[0]] for half in every])
     mean = Line(drawn[0], Role.FIRST, "their mean")
-    known: list[Mark] = [Line(many, Role.FIRST, f"{PLATES} public heads", faint=True), mean]
+    bodies = [
+        Line(_whole(half)[lines[0]], role, fill=True) for half, role in ((public, Role.FIRST), (value, Role.VALUE))
+    ]
+    known: list[Mark] = [bodies[0], Line(many, Role.FIRST, f"{PLATES} public heads", faint=True), mean]
     marks: list[Mark] = [
+        bodies[1],
         Soft(edges, [core for each in bands for core in each.cores], "95% error of the release"),
         mean,
         Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),
     ]
     low, high = around([*drawn, *edges, many], 0.0)
     size = (5.0, 5.0 * float((high - low)[1] / (high - low)[0]))
-    titles = ("What was public", f"What is released (differences drawn {TIMES} times as large)")
+    titles = ("What was public", f"What is released (differences ×{TIMES})")
     panels = [Panel(some, low, high, title, size) for some, title in zip((known, marks), titles, strict=True)]
-    figure = draw(Scene([panels]))
-    for axes, half in zip(figure.axes, (public, value), strict=True):
-        for line in lines[:2]:  # the head and its middle as bodies, so that one sees an animal
-            axes.fill(*_whole(half)[line].T, color=BODY, lw=0, zorder=0)
-    return figure
+    return draw(Scene([panels]))
 
 
 def _whole(half: Array) -> Array:
