@@ -461,13 +461,10 @@ def reproduce(
     from ..studies.reproduce import reproduce as run
     from .workflow import space_of_name
 
-    outlines = None
-    source = ""
-    if data is not None:
-        if what not in ("shapes", "all"):
-            raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
-        outlines = sf.read(data, space_of_name("shapes")).points
-        source = data.name
+    if data is not None and what not in ("shapes", "all"):
+        raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
+    outlines = None if data is None else sf.read(data, space_of_name("shapes")).points
+    source = "" if data is None else data.name
     report = run(what, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
 
@@ -503,9 +500,7 @@ def audit(
     ball = sf.Ball(space, space.present(space.origin()), radius)  # audits are the same about any point
     if out.exists() and not out.is_dir():
         raise Refusal(Fix("out", str(out)), ": is not a folder; choose another name")
-    how = "draws"
-    if timing or releases:
-        how = "timing" if timing else "releases"
+    how = next((name for name, asked in {"timing": timing, "releases": releases}.items() if asked), "draws")
     rows = conduct(ball, request.epsilon, mechanism, n, draws, how, broken, seed, out)
     if as_json:
         show_json(rows, allow_nan=True)

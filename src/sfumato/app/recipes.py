@@ -103,14 +103,12 @@ def _region(request: Request) -> str:
 def _options(request: Request) -> str:
     """Return the other arguments of the call that releases."""
     r = request
-    said: dict[str, Any] = {"mechanism": r.mechanism, "steps": r.steps, "invalid": r.invalid}
-    usual = {"mechanism": "auto", "steps": 1, "invalid": "raise"}
-    given = {name: value for name, value in said.items() if value != usual[name]}
+    names = ("mechanism", "steps", "invalid", "inference", "allow_useless")
+    given = {name: value for name in names if (value := getattr(r, name)) != getattr(Request, name)}
     unit = f"unit={r.unit or 'one record'!r}"
     if r.unit_column:
         name = r.unit or f"one {r.unit_column}: all its records"
         unit = f"unit=data.labels[{r.unit_column!r}], unit_name={name!r}"
-    given |= {"inference": r.inference, "allow_useless": r.allow_useless}
     budget = ""
     if r.ledger:
         budget = f", budget=sf.Ledger({r.ledger!r}{_arguments({'dataset': r.dataset})})"

@@ -14,13 +14,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 from ..errors import Fix, Refusal, SfumatoError
 
 if TYPE_CHECKING:
     from ..laws.privacy import Privacy
-    from ..regions.sketch import Prior
+    from ..regions.sketch import Prior, Relation
 
 GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
 DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
@@ -297,6 +297,16 @@ class Request:
     def directions(self) -> Prior | None:
         """Return what is known of the directions beside a sample."""
         return next(iter(self._directions), None)
+
+    @property
+    def widest(self) -> float:
+        """Return how far from the centre records lie, or surely lie."""
+        return float(self.prior) if self.prior else self.radius or 0.0
+
+    @property
+    def related(self) -> Relation:
+        """Return how public specimens relate to the records."""
+        return cast("Relation", self.relation or "related")
 
     @property
     def share(self) -> float:

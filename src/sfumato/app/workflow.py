@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ..mechanisms.inference import SHARE
 from ..records import Progress
 from ..records import sources as streamed
 from ..regions import Ball, Ellipsoid, Region, widest_ball
-from ..regions.sketch import Relation, from_landmarks
+from ..regions.sketch import from_landmarks
 from ..release import Release
 from ..release.ledger import Ledger
 from ..spaces import SPACES, Family, Space, space_typed
@@ -386,19 +386,17 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
         raise refusal(f"<modes> must be from 1 to {space.dim}, the dimension of {space}, not {r.modes}")
     region: Region
     center = symmetrized(r, center)
-    wide = float(r.prior) if r.prior and r.limits is None else r.radius or 0.0
     if sample is not None:
         points = symmetrized(r, sample.points)
         prior = r.directions or "auto"
-        related = cast("Relation", r.relation or "related")
-        region = Ellipsoid.from_sample(space, points, related, modes=r.modes or "auto", prior=prior)
+        region = Ellipsoid.from_sample(space, points, r.related, modes=r.modes or "auto", prior=prior)
     elif r.limits is not None:
         with _of(Fix("prior", r.prior)):
             region = widest_ball(space, *r.limits)
     elif r.directions is not None:
-        region = replace(from_landmarks(space, center, wide, r.directions), modes=r.modes)
+        region = replace(from_landmarks(space, center, r.widest, r.directions), modes=r.modes)
     else:
-        region = Ball(space, center, wide)
+        region = Ball(space, center, r.widest)
     kind = next((kind for kind in MECHANISMS.values() if r.mechanism in (kind.name, kind.__name__)), None)
     if kind is not None and not kind.takes_charts and not region.is_ball:
         words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"

@@ -204,14 +204,18 @@ def choose(
     rows = plans(region, n, privacy, check)
     best = rows[0][1]
     if isinstance(best, Refusal):
-        whys = [why for _, why in rows if isinstance(why, Refusal)]
-        wide = [why for why in whys if isinstance(why, RadiusError)]
-        if len(wide) == len(whys):
-            first = max(wide, key=lambda why: why.limit)
-            raise RadiusError(first.parts[0], *(part for why in wide if not why.limit for part in ("; ", *why.parts)))
-        reasons = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
-        raise Refusal("no mechanism can release this mean:", *chain.from_iterable(reasons))
+        raise _refused([(name, why) for name, why in rows if isinstance(why, Refusal)])
     return best
+
+
+def _refused(whys: list[tuple[str, Refusal]]) -> Refusal:
+    """Return why no mechanism can be used: the largest radius that one takes, where all want a smaller one; or every reason."""
+    wide = [why for _, why in whys if isinstance(why, RadiusError)]
+    if len(wide) == len(whys):
+        first = max(wide, key=lambda why: why.limit)
+        return RadiusError(first.parts[0], *(part for why in wide if not why.limit for part in ("; ", *why.parts)))
+    reasons = [(f"\n- {name}: ", *why.parts) for name, why in whys]
+    return Refusal("no mechanism can release this mean:", *chain.from_iterable(reasons))
 
 
 def _check_plain(mechanism: str, wishes: Mapping[str, object]) -> None:

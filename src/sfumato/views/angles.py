@@ -35,7 +35,7 @@ class Angles(View):
             return _square(s)
         others = np.empty((0, count)) if s.others is None else s.others
         each = zip(s.about, s.centre, s.reach, strict=True)
-        panels = [circle(s, *numbers, s.error, others[:, j]) for j, numbers in enumerate(each)]
+        panels = [circle(s, *numbers, s.error, others[:, j], False) for j, numbers in enumerate(each)]
         if count > 1:
             panels = [replace(panel, title=f"angle {j + 1}", size=(2.4, 2.4)) for j, panel in enumerate(panels)]
         panels.append(turned(s, np.ravel, s.error))

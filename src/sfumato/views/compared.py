@@ -89,9 +89,7 @@ def in_short(comparison: Comparison) -> list[str]:
     each = comparison.groups
     first = next(iter(each.values()))
     names = ", ".join(f"{name} ({release.n})" for name, release in each.items())
-    unit = first.guarantee.unit
-    errors = sorted(release.stated(0.95) for release in each.values())
-    far = f"{errors[0]:.3g}" if f"{errors[0]:.3g}" == f"{errors[-1]:.3g}" else f"{errors[0]:.3g} to {errors[-1]:.3g}"
+    error = max(release.stated(0.95) for release in each.values())
     pairs = comparison.differences
     differ = [f"{one.first} and {one.second} ({one.p})" for one in pairs if one.differs]
     which = f": {', '.join(some(differ, 3))}" if differ else ""
@@ -99,8 +97,8 @@ def in_short(comparison: Comparison) -> list[str]:
     records = "clipped records" if first.gain is None else "records"
     sentences = [
         f"Released the means of {names if len(each) < 7 else f'{len(each)} groups'}; {powers(str(comparison.privacy))} "
-        f"for all together protects {unit}.",
-        f"Each is within {far} ({of_what(first, errors[-1])}) of the mean of its {records} in 95 of 100 releases.",
+        f"for all together protects {first.guarantee.unit}.",
+        f"Each is within {error:.3g} ({of_what(first, error)}) of the mean of its {records} in 95 of 100 releases.",
         pairs[0].words if len(pairs) == 1 else found,
     ]
     return [printable(sentence) for sentence in sentences]

@@ -1,6 +1,6 @@
 """Directions, and axes, which have no sense: on a circle, on a globe, or by their coordinates."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -83,8 +83,7 @@ class Directions(View):
         angle = None if s.error is None else cap_angle(s, s.error)
         others = np.empty(0) if s.others is None else np.arctan2(s.others[:, 1], s.others[:, 0])
         reach = min(s.radius / length(s.centre), np.pi)
-        ends = (0.0, np.pi) if self.undirected else (0.0,)
-        dial = circle(s, at, centre, reach, angle, others, ends)
+        dial = circle(s, at, centre, reach, angle, others, self.undirected)
         s = replace(s, centre=self._facing(s, s.centre))
         return Scene([[dial, turned(s, lambda v: np.arctan2(v[1:], v[:1]), angle)]])
 
@@ -159,21 +158,13 @@ def cap_angle(s: Subject, error: float) -> float:
     return float(np.arcsin(error / size)) if error < size else float(np.pi)
 
 
-def circle(
-    s: Subject,
-    at: float,
-    centre: float,
-    reach: float,
-    error: float | None,
-    others: Array,
-    ends: Sequence[float] = (0.0,),
-) -> Panel:
+def circle(s: Subject, at: float, centre: float, reach: float, error: float | None, others: Array, axis: bool) -> Panel:
     """Return an angle on a circle with what the error leaves open and how far records could lie; at each end of an axis."""
     marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
     for quarter, words in enumerate(QUARTERS):
         tip = _arc(quarter * np.pi / 2, 0.0)[0]
         marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(tip * [1.32, 1.12], words)]
-    for end in ends:
+    for end in (0.0, np.pi) if axis else (0.0,):
         tip = _arc(at + end, 0.0)[:1]
         marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, s.region_name))
         if error is not None:

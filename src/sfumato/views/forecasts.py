@@ -15,7 +15,7 @@ from ..release.terms import Purpose
 from .figures import LINES, QUIET, figure, plain
 from .page import Grid, Paragraph
 from .plots import write_picture
-from .words import RELATED, in_short
+from .words import RELATED, in_short, powers
 
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
@@ -135,29 +135,23 @@ def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Seque
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
     sizes = sorted(rows)
     curves: dict[str, list[tuple[int, float]]] = {}
-    directions = set[int | None]()
     for size in sizes:
         for row in rows[size]:
             if row.error_95 is not None:
                 curves.setdefault(row.mechanism, []).append((size, row.error_95))
-                directions.add(row.directions)
     drawn = figure(7, 4.8)
     axes = drawn.add_subplot()
     for (name, points), (color, style) in zip(sorted(curves.items()), LINES, strict=False):
         axes.loglog(*zip(*points, strict=True), color=color, ls=style, label=name)
     axes.axvline(n, color=QUIET, lw=0.8, ls=":", label=f"n = {n}")
     limit = rows[n][0].to_beat
-    in_ball = limit == region.radius
     if limit is not None:
-        words = "radius of the ball" if in_ball else "known beforehand: distance of the mean"
+        words = "the public radius" if limit == region.radius else "the public centre alone"
         axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
-    axes.set(xlabel="records n", ylabel="error at 95%")
+    axes.set(xlabel=f"records, with {powers(str(privacy))}", ylabel="error at 95%")
     plain(axes)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
-    said = [f"{region.space}, radius {region.radius:.3g}, {privacy}"]
-    if len(directions) > 1 and not in_ball:
-        left_out = "not counted" if rows[n][0].gain is None else "in the error"
-        said.append(f"More records pay for more directions, each with noise of its own; what is left out is {left_out}")
     ends = [f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())]
-    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {'; '.join(ends)}."
-    write_picture(drawn, path, f"{seen} {'. '.join(said)}.")
+    about = f"{region.space}, radius {region.radius:.3g}, {privacy}"
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {'; '.join(ends)}. {about}."
+    write_picture(drawn, path, seen)

@@ -33,21 +33,18 @@ def intervals(
 
     Ranges are what clipping left to each record, what the error leaves to each number, and that of the population's mean.
     """
-    value, centre, *others = (read(point) for point in (s.about, s.centre, *(() if s.others is None else s.others)))
-    marks = _bars(s, value, centre, others, (reach, bars, region), label or f"{s.error_label}, all bars at once")
-    every = np.concatenate([value, centre, *others, *(reach or ()), *(bars or ()), *(region or ())])
+    value, centre, *others = map(read, (s.about, s.centre, *(() if s.others is None else s.others)))
+    ranges = (reach, bars, region)
+    marks = _bars(s, value, centre, others, ranges, label or f"{s.error_label}, all bars at once")
+    every = np.concatenate([value, centre, *others, *(end for ends in ranges for end in ends or ())])
     whole = _side_by_side(marks, every, value.size, Scales(x, y, s.names, whole=True, log_y=log), least)
     along = np.log if log else np.asarray
     room = SEEN * float(along(whole.high[1]) - along(whole.low[1]))
     if s.value is None or bars is None or reach is None or np.median(along(bars[1]) - along(bars[0])) > room:
         return [whole]
-
-    def away(numbers: Array) -> Array:
-        return np.asarray(numbers / centre if log else numbers - centre)
-
-    words = f"in parts of the {s.public}" if log else f"minus the {s.public}"
-    ranges = [None if ends is None else (away(ends[0]), away(ends[1])) for ends in (bars, region)]
-    closer = intervals(s, x, words, None, *ranges, read=lambda point: away(read(point)), log=log)
+    words, away = (f"in parts of the {s.public}", np.divide) if log else (f"minus the {s.public}", np.subtract)
+    near = [ends and (away(ends[0], centre), away(ends[1], centre)) for ends in (bars, region)]
+    closer = intervals(s, x, words, None, *near, read=lambda point: away(read(point), centre), log=log)
     return [replace(panel, size=(3.7, 3.2)) for panel in (whole, *closer)]
 
 

@@ -137,9 +137,7 @@ def read_links(text: str, k: int) -> Links:
     """
     if text == "outline":
         return list(range(k))
-    file = Path(text)
-    parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
-    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
+    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in _typed(text)]
     pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in matches if pair]
     if len(pairs) < len(matches) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
         words = f"write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
@@ -161,5 +159,11 @@ def read_names(text: str) -> list[str]:
         if names is None:
             raise FileError(f"{text}: the file holds neither channels nor ch_names; type the names instead")
         return [str(name) for name in np.ravel(names)]
+    return _typed(text)
+
+
+def _typed(text: str) -> list[str]:
+    """Return what is typed with commas between, or stands in a file of one a line."""
+    file = Path(text)
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
     return [part.strip() for part in parts if part.strip()]

@@ -22,8 +22,7 @@ from .subject import Links, Subject
 from .words import first, guesses, in_short, notes, powers, promise, rounding, running_time, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
-READ = "The release itself is a JSON file, whose keys the documentation explains. This reads it back, and asks it for an error:"
-LOADED = 'import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'
+READ = "The record of the release, a JSON file, is read by sfumato.Release.load; the documentation explains its keys."
 EXACT = ".10g"  # digits enough to repeat a calculation with
 PROVEN = (
     "These are quantiles of this noise, or proven bounds on them, rounded up, plus what the lattice can move a point."
@@ -105,8 +104,7 @@ def write_report(
         ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
         ("The released value", _value(release, s)),
-        ("How to cite it", _citation(release)),
-        ("How to read the record", [Paragraph(READ), Listing(LOADED)]),
+        ("How to cite and read it", _citation(release)),
     ]
     if image is None:
         image = render(plot_release(release, links=links, channels=channels), words=words)
@@ -263,7 +261,7 @@ def _citation(release: Release) -> list[Block]:
     kind = MECHANISMS.get(release.mechanism.name, KNG)
     if kind.paper not in ("", KNG.paper):
         items.append(("This mechanism:", kind.paper))
-    return [Points(items)]
+    return [Points(items), Paragraph(READ)]
 
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
