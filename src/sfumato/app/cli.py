@@ -62,9 +62,7 @@ def show_version(asked: bool) -> None:
 def options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Say the version.", callback=show_version, is_eager=True)
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True)] = False,
 ) -> None:
     """Publish the average of sensitive shapes, directions or matrices without exposing any individual."""
     if context.invoked_subcommand not in ("release", "compare"):

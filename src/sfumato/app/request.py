@@ -113,7 +113,7 @@ class Request:
     center: File = wish("", KNOWN, SEEN, "the centre",
         "In place of public specimens: a file with one public record; 'identity' for spd, 'origin' for euclidean.")
     radius: float | None = wish(None, KNOWN, ALL, "the radius",
-        "How far from that centre records lie, as is publicly known, never seen in the data; 0.1 to 0.2 is usual for shapes.")
+        "How far from that centre records lie, as is publicly known, not as the data show; 0.1 to 0.2 is usual for shapes.")
     prior: str = wish("", KNOWN, "release plan", "“where records surely lie”",
         "Where little is known: how far from the centre records surely lie, 'whole' for the whole sphere, or LOW:HIGH for "
         "variances of spd (1e-3:1e3) or numbers of euclidean. A part of epsilon finds a smaller region.", metavar="WHERE")

@@ -114,14 +114,11 @@ def needs_in_words(n: int, privacy: Privacy, needs: Mapping[str, float | None]) 
     """
     goal = f"For a 95% error of {needs['error_95']:.3g}" if needs["error_95"] else "For a release of use"
     symbol = privacy.symbols[0]
-    ways = {
-        f"no {symbol} up to 100 is enough with {n} records": f"{symbol} = {needs['epsilon_at_n'] or 0:.3g} with {n} records",
-        f"no number of records is enough with {privacy}": f"{needs['n_at_epsilon']} records with {privacy}",
-    }
-    known = (needs["epsilon_at_n"], needs["n_at_epsilon"])
-    enough = ", or ".join(way for way, found in zip(ways.values(), known, strict=True) if found)
-    never = ", and ".join(why for why, found in zip(ways, known, strict=True) if not found)
-    return f"{goal}: {'; '.join(filter(None, [enough, never]))}."
+    enough = [f"{symbol} = {needs['epsilon_at_n']:.3g} with {n} records"] if needs["epsilon_at_n"] else []
+    enough += [f"{needs['n_at_epsilon']} records with {privacy}"] if needs["n_at_epsilon"] else []
+    never = [] if needs["epsilon_at_n"] else [f"no {symbol} up to 100 is enough with {n} records"]
+    never += [] if needs["n_at_epsilon"] else [f"no number of records is enough with {privacy}"]
+    return f"{goal}: {'; '.join(filter(None, [', or '.join(enough), ', and '.join(never)]))}."
 
 
 def html(rows: Sequence[Forecast]) -> str:
