@@ -100,7 +100,7 @@ def test_each_file_is_read_once_and_the_picture_drawn_once(sfumato, wings, monke
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", noted)
-    monkeypatch.setattr(plots, "draw", lambda scene: (drawn.append(1), draw(scene))[1])
+    monkeypatch.setattr(plots, "draw", lambda *told: (drawn.append(1), draw(*told))[1])
     code, _, err = sfumato(*wings, *more, "--plot", "mean.png", "--report", "mean.html", "--even-if-useless")
     assert code == 0, err
     assert (read["wings.tps"], read["public.tps"], len(drawn)) == (1, 1, 1)

@@ -870,6 +870,7 @@ def test_every_step_is_seen_fits_and_can_be_read_by_everybody(studio_folder, eac
         page.fill("radius", "1.5")
         page.fill("n", "90")
         page.says("curve-picture", "your choice")
+        page.settled()
         seen.step("3-blur-matrices", "blur")
         page.fill("space", "")
         page.fill("file", "wings.tps")

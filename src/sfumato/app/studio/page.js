@@ -314,7 +314,7 @@ function settle() {
     (blur.useless && !c.allow_useless && "Useless so: see step 3") || "";
   $("do").disabled = Boolean(why);
   $("do").textContent = why || `Release for ${promise(c)}`;
-  for (const id of ["means", "spend"]) $(id).setAttribute("aria-busy", String(why === "One moment…"));
+  for (const id of ["means", "spend", "curve-picture"]) $(id).setAttribute("aria-busy", String(why === "One moment…"));
   if (why === "One moment…") return;
   const so = !done && !open.length && blur, lines = [
     done && (done.done ? "This plan is released already: nothing more is spent on it." : "This plan is being released."),

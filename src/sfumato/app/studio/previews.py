@@ -13,7 +13,7 @@ from ...mechanisms.plan import Plan
 from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
-from ...regions import Ellipsoid, Region
+from ...regions import Region
 from ...release import Release
 from ...release.record import SpaceOf
 from ...spaces import Space
@@ -40,9 +40,9 @@ TICKS = (0.03, 0.1, 0.3, 1, 3, 10)
 
 
 # -- what the page asks for ---------------------------------------------------------------------------------------------
-def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, Any]:
-    """Return a public centre with the public specimens it comes from, or with made-up points as far away as the radius; drawn
-    with the ``links``, ``names`` and ``places`` of a :class:`Subject`.
+def of_region(region: Region, sample: Array | None, wide: bool = False, **looks: Any) -> dict[str, Any]:
+    """Return a public centre with the public specimens it comes from, or with made-up points as far away as the radius, in a
+    ``wide`` region anywhere in it; drawn with the ``links``, ``names`` and ``places`` of a :class:`Subject`.
 
     >>> from sfumato import Ball, Sphere
     >>> found = of_region(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), None)
@@ -54,7 +54,10 @@ def of_region(region: Region, sample: Array | None, **looks: Any) -> dict[str, A
     view = view_of(region)
     if looks.get("names"):
         view.check_names(looks["names"], space.point_shape)
-    if sample is None:
+    if wide:
+        others = space.present(space.random_points(center, region.radius, OTHERS, np.random.default_rng(0)))
+        words = f"A public point, and {OTHERS} made-up records anywhere within {region.radius:.3g} of it."
+    elif sample is None:
         u = np.random.default_rng(0).normal(size=(OTHERS, space.dim))
         u *= region.radius / np.linalg.norm(u, axis=1, keepdims=True)
         others = space.present(space.exp(center, space.from_coordinates(center, u)))
@@ -176,12 +179,6 @@ def _errors(planned: Callable[[float], Plan]) -> list[Plan]:
     return rows
 
 
-def _chart(plan: Plan) -> Ellipsoid | None:
-    """Return the ellipsoid that a release by chart is made in, or its second part is."""
-    chart = getattr(plan, "chart", None)
-    return chart.chart if isinstance(chart, TangentKNorm) else chart
-
-
 def _synthetic(plan: Plan) -> Records:
     """Return records in pairs on both sides of the centre, so that it is their mean."""
     region = plan.region
@@ -190,7 +187,8 @@ def _synthetic(plan: Plan) -> Records:
     center = region.center
     half = rng.normal(size=(SYNTHETIC // 2, space.dim))
     half *= region.radius / 2 / np.linalg.norm(half, axis=1, keepdims=True)
-    chart = _chart(plan)
+    chart = getattr(plan, "chart", None)
+    chart = chart.chart if isinstance(chart, TangentKNorm) else chart  # of a second part
     if chart is not None:
         w = rng.normal(size=(SYNTHETIC // 2, len(chart.axes)))
         half = chart.tangent(w / (2 * np.linalg.norm(w, axis=1, keepdims=True)))

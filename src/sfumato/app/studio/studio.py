@@ -40,7 +40,7 @@ from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
 from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
-from .previews import OTHERS, P, of_errors, of_region, of_release, of_result
+from .previews import of_errors, of_region, of_release, of_result
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
@@ -184,14 +184,7 @@ class Studio:
 
     def known(self, request: Request) -> dict[str, Any]:
         """Return the public knowledge, drawn."""
-        region, sample = self.region(request)
-        if request.find is None:
-            return of_region(region, sample, **self.looks(request))
-        space = region.space
-        rng = np.random.default_rng(0)
-        inside = space.present(space.random_points(region.center, region.radius, OTHERS, rng))
-        words = f"A public point, and {OTHERS} made-up records anywhere within {region.radius:.3g} of it (thin)."
-        return of_region(region, inside, **self.looks(request)) | {"words": words}
+        return of_region(*self.region(request), request.find is not None, **self.looks(request))
 
     def _foreseen(self, request: Request) -> Foreseen:
         """Return the plan that stands in the pictures for the release, at any ε, and what else there is to say."""
@@ -249,9 +242,7 @@ class Studio:
     def make(self, request: Request) -> dict[str, Any]:
         """Give the study a new ledger, with all of ε as its budget."""
         if Path(request.ledger).exists():
-            raise ValueError(
-                f"{request.ledger}: exists already; name it as the ledger, or give the new one another name"
-            )
+            raise ValueError(f"{request.ledger}: exists already; name it above, or give the new ledger another name")
         name = Path(request.files[0]).stem if request.files else "default"
         made = Ledger.create(request.ledger, dataset=name, privacy=request.privacy.check(force=False))
         return {"words": made.describe()}
@@ -441,11 +432,10 @@ def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
 
 def _beyond(done: Release | Comparison) -> list[str]:
     """Return that a release is farther off than was foreseen, where its draw says so."""
-    if not isinstance(done, Release) or done.whole is None:
+    far = f"{done.whole.quantiles['0.95']:.3g}" if isinstance(done, Release) and done.whole is not None else ""
+    if not isinstance(done, Release) or far in ("", f"{done.stated(0.95):.3g}"):
         return []
-    far = f"{done.whole.quantiles[f'{P:g}']:.3g}"
-    beyond = "the draw lies farther from what is public than that expects, which counts"
-    return [] if far == f"{done.error(P):.3g}" else [f"In step 3 within {far} was foreseen; {beyond}."]
+    return [f"In step 3 within {far} was foreseen: the draw is farther from what is public, and counts."]
 
 
 def _after(book: Book, dataset: str, asked: Facts | Privacy) -> str | None:
@@ -522,12 +512,9 @@ def _check_asked(request: Request) -> None:
 
 def _confirm(request: Request, typed: str) -> None:
     """Raise a ValueError unless the curator typed ε, or the word."""
-    typed = typed.strip().lower()
-    try:
-        same = float(typed) == request.epsilon
-    except ValueError:
-        same = typed == "release"
-    if not same:
+    with suppress(ValueError):
+        typed = str(float(typed))
+    if typed.strip().lower() not in ("release", str(float(request.epsilon))):
         raise ValueError(f"to release, type the word release, or ε as it is: {request.epsilon:g}. Nothing was spent")
 
 
