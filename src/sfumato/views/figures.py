@@ -145,7 +145,7 @@ def draw(scene: Scene, title: str = "") -> Figure:
         bars: dict[tuple[float, str], list[Axes]] = {}
         for j, panel in enumerate(row):
             axes = drawn.add_subplot(inner[0, j])
-            _panel(axes, panel)
+            _panel(axes, panel, smaller * panel.size[0])
             for mark in panel.marks:
                 if isinstance(mark, Cells):
                     bars.setdefault((mark.most, mark.unit), []).append(axes)
@@ -159,11 +159,11 @@ def draw(scene: Scene, title: str = "") -> Figure:
     return drawn
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
-    """Draw the marks of a panel in their order, and what is about them."""
+def _panel(axes: Axes, panel: Panel, inches: float) -> None:
+    """Draw the marks of a panel, so many inches wide, in their order, and what is about them."""
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
-    axes.set_title(textwrap.fill(panel.title, max(16, int(13 * panel.size[0]))), fontsize=9, color=TEXT)
+    axes.set_title(textwrap.fill(panel.title, max(16, int(11 * inches))), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
         _mark(axes, mark, order)
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
