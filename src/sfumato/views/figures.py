@@ -238,7 +238,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
     small = float(np.clip(48 / len(at), 6, SMALL))
     axes.set_xticks(at, names, fontsize=small, rotation=90 if sum(map(len, names)) > 40 else 0)
     axes.set_yticks(at, names, fontsize=small)
-    axes.tick_params(length=2, colors=TEXT)
+    axes.tick_params(length=0, colors=TEXT)  # a tick would look like a minus
     axes.spines[:].set_color(FAINT)
     for i, row in enumerate(mark.numbers):
         for j, text in enumerate(row):
