@@ -243,7 +243,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
     for i, row in enumerate(mark.numbers):
         for j, text in enumerate(row):
             color = ink(shade(float(mark.matrix[i, j]) / mark.most))
-            axes.text(j, i, text, ha="center", va="center", fontsize=small - 1, color=color)
+            axes.text(j, i, text, ha="center", va="center", fontsize=min(small - 1, 38 / count), color=color)
 
 
 def _numbers(axes: Axes, panel: Panel) -> None:
