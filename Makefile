@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 REFEREE := .venv-referee
-PYTEST := -n 2 --dist worksteal --quiet
+PYTEST := -n 2 --dist worksteal --quiet -m 'not browser'
 # one BLAS thread: small matrices are slower with more, much slower on shared machines
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -60,10 +60,10 @@ test: lint docs
 
 # the studio's page in Chromium and in Firefox, and axe-core's checks, with what they see in studio-output: two minutes. What is
 # missing is fetched from Debian and npm; where neither browser can be had, nothing is run
-PACKAGES := chromium chromium-driver firefox-esr npm
+PACKAGES := chromium chromium-driver firefox-esr npm poppler-utils
 AXE := axe-core@4.14.0
 test-browser: $(VENV)/installed
-	(for tool in chromium chromedriver firefox-esr npm; do command -v $$tool || exit 1; done) \
+	(for tool in chromium chromedriver firefox-esr npm pdftoppm; do command -v $$tool || exit 1; done) \
 	  || (apt-get update && apt-get install --yes --no-install-recommends $(PACKAGES)) \
 	  || echo "Debian's packages cannot be had here: $(PACKAGES)"
 	npm install --no-save --prefix .axe $(AXE) || echo "npm cannot give $(AXE) here: its checks are left out"

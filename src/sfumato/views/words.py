@@ -88,7 +88,9 @@ def _off(release: Release) -> str:
     whole = release.whole
     if whole is not None and whole.gain is not None:
         parts = f"noise {release.noise(0.95):.3g}, the rest clipped or left out"
-        worth = f"on average {whole.rms:.3g} off, the public {'mean' if whole.relation else 'centre'} {whole.public:.3g}"
+        worth = (
+            f"on average {whole.rms:.3g} off, the public {'mean' if whole.relation else 'centre'} {whole.public:.3g}"
+        )
         return f"{within} the mean of the records {often}: {parts}; {worth}: {nearer(whole.gain)}."
     clipped = release.estimate
     wide = f"the {'radius found' if release.found_privately else 'public radius'} is {release.ball.radius:.3g}"
