@@ -65,7 +65,7 @@ def test_a_large_matrix_stands_beside_its_centre_and_their_difference():
     release = released(sf.SPD(size=5), np.eye(5), off=0.3)
     centre, value, apart = scene(release).rows[0]
     assert (centre.title, value.title) == ("public centre", "released mean")
-    assert apart.title.startswith("released mean minus public centre, colours ×")
+    assert apart.title.startswith("difference, colours\u00a0×")
     (cells,) = apart.marks
     assert np.allclose(cells.matrix, release.value - np.eye(5))
     assert np.abs(cells.matrix).max() == pytest.approx(cells.most)

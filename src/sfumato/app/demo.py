@@ -31,6 +31,8 @@ PLATES = 20  # heads that are public
 SIZES = (16, 12, 20, 20, 20)  # landmarks of a head, and points of each of its curves
 MIDLINE = [0, 1, 2, 3]  # landmarks, from the front to the back
 TIMES = 2  # differences between heads are drawn so many times as large
+MIRROR = np.array([-1.0, 1.0])
+BODY = "#f3eee4"
 # Lines through landmarks and points of half a head, from the midline outwards; the last does not reach the midline
 OUTLINE = [12, *range(48, 68), 14, *range(87, 67, -1), 3]
 GLABELLA = [1, *range(16, 28), 6]
@@ -39,8 +41,9 @@ SUTURE = [*range(28, 48), 11]
 LINKS = [pair for line in (OUTLINE, GLABELLA, FURROW, SUTURE) for pair in pairwise(line)]
 SOURCE = "TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch"
 CAPTION = (
-    f"The released mean (brown) with its 95% error (soft), over the mean of {PLATES} public heads (blue). Right halves were "
-    f"released; the left ones are their mirror images. Differences are drawn {TIMES} times as large. Data: {SOURCE}."
+    f"Left: {PLATES} public heads and their mean (blue). Right: the released mean (brown) with its 95% error (soft), over that "
+    f"public mean; differences are drawn {TIMES} times as large there. Right halves were released; the left ones are their "
+    f"mirror images. Data: {SOURCE}."
 )
 
 REFERENCE_ROW = 43
@@ -94,7 +97,7 @@ def run(out: Path, epsilon: float) -> Release:
     files = {"heads.tps": _tps(private, SIZES), "public.tps": _tps(public, SIZES)}
     _save(out, release, files | {"lines.txt": "".join(f"{i + 1}-{j + 1}\n" for i, j in LINKS)})
     picture = out / "mean.png"
-    write_picture(draw_head(release), picture, in_words(release))
+    write_picture(draw_head(release, public), picture, in_words(release))
     write_report(release, out / "mean.html", LINKS, image=picture.read_bytes(), caption=CAPTION)
     return release
 
@@ -135,11 +138,11 @@ def _tps(specimens: Array, sizes: Sequence[int]) -> str:
 
 
 # -- the picture of a head ----------------------------------------------------------------------------------------------
-def draw_head(release: Release) -> Figure:
-    """Return a figure of the released head over the public one, both mirrored at their midlines, with a band of error.
+def draw_head(release: Release, plates: Array) -> Figure:
+    """Return a figure of the public heads with their mean, and of the released one over it, all mirrored at their midlines.
 
-    Differences and error are drawn TIMES as large.  At each point the band is as wide as the ellipse that holds this point of
-    the mean of the records with probability 95%, taken by itself.
+    Differences and error are drawn TIMES as large in the second.  At each point its band is as wide as the ellipse that holds
+    this point of the mean of the records with probability 95%, taken by itself.
     """
     from ..views.curves import band, sides_of
     from ..views.figures import draw
@@ -153,26 +156,40 @@ def draw_head(release: Release) -> Figure:
     value, turn = _upright(form.about)
     value = public + TIMES * (value - public)
     spread = TIMES**2 * turn @ form.spread @ turn.T
-    mirror = np.array([-1.0, 1.0])
-    spread = np.concatenate([spread, spread * np.outer(mirror, mirror)])
-    both = [np.concatenate([shape, mirror * shape]) for shape in (public, value)]
+    spread = np.concatenate([spread, spread * np.outer(MIRROR, MIRROR)])
     lines = _mirrored(len(public))
+    whole = _whole(value)
     bands: list[Soft] = []
     for line in lines:
-        curve = both[1][line]
+        curve = whole[line]
         normals = sides_of(curve, np.ones(len(curve)), ring=False)[0] - curve
         bands.append(band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), False, "")[0])
     edges = [edge for each in bands for edge in each.edges]
-    drawn = [broken([x[line] for line in lines]) for x in both]
+    centred = plates - plates.mean(axis=1, keepdims=True)
+    every = [_upright(half / np.linalg.norm(half))[0] for half in centred]
+    drawn = [broken([_whole(half)[line] for line in lines]) for half in (public, value)]
+    many = broken([_whole(half)[lines[0]] for half in every])
+    mean = Line(drawn[0], Role.FIRST, "their mean")
+    known: list[Mark] = [Line(many, Role.FIRST, f"{PLATES} public heads", faint=True), mean]
     marks: list[Mark] = [
         Soft(edges, [core for each in bands for core in each.cores], "95% error of the release"),
-        Line(drawn[0], Role.FIRST, f"mean of {PLATES} public heads"),
+        mean,
         Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),
     ]
-    low, high = around([*drawn, *edges], 0.0)
-    wide, tall = high - low
-    panel = Panel(marks, low, high, f"differences drawn {TIMES} times as large", (9.0, 9.0 * float(tall / wide)))
-    return draw(Scene([[panel]]))
+    low, high = around([*drawn, *edges, many], 0.0)
+    size = (5.0, 5.0 * float((high - low)[1] / (high - low)[0]))
+    titles = ("What was public", f"What is released (differences drawn {TIMES} times as large)")
+    panels = [Panel(some, low, high, title, size) for some, title in zip((known, marks), titles, strict=True)]
+    figure = draw(Scene([panels]))
+    for axes, half in zip(figure.axes, (public, value), strict=True):
+        for line in lines[:2]:  # the head and its middle as bodies, so that one sees an animal
+            axes.fill(*_whole(half)[line].T, color=BODY, lw=0, zorder=0)
+    return figure
+
+
+def _whole(half: Array) -> Array:
+    """Return half a head, upright, and its mirror image."""
+    return np.concatenate([half, MIRROR * half])
 
 
 def _upright(half: Array) -> tuple[Array, Array]:

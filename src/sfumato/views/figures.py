@@ -145,7 +145,7 @@ def draw(scene: Scene, title: str = "") -> Figure:
         bars: dict[tuple[float, str], list[Axes]] = {}
         for j, panel in enumerate(row):
             axes = drawn.add_subplot(inner[0, j])
-            _panel(axes, panel)
+            _panel(axes, panel, smaller * panel.size[0])
             for mark in panel.marks:
                 if isinstance(mark, Cells):
                     bars.setdefault((mark.most, mark.unit), []).append(axes)
@@ -159,11 +159,11 @@ def draw(scene: Scene, title: str = "") -> Figure:
     return drawn
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
-    """Draw the marks of a panel in their order, and what is about them."""
+def _panel(axes: Axes, panel: Panel, inches: float) -> None:
+    """Draw the marks of a panel, so many inches wide, in their order, and what is about them."""
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
-    axes.set_title(textwrap.fill(panel.title, max(16, int(13 * panel.size[0]))), fontsize=9, color=TEXT)
+    axes.set_title(textwrap.fill(panel.title, max(16, int(11 * inches))), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
         _mark(axes, mark, order)
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
@@ -238,12 +238,12 @@ def _cells(axes: Axes, mark: Cells) -> None:
     small = float(np.clip(48 / len(at), 6, SMALL))
     axes.set_xticks(at, names, fontsize=small, rotation=90 if sum(map(len, names)) > 40 else 0)
     axes.set_yticks(at, names, fontsize=small)
-    axes.tick_params(length=2, colors=TEXT)
+    axes.tick_params(length=0, colors=TEXT)  # a tick would look like a minus
     axes.spines[:].set_color(FAINT)
     for i, row in enumerate(mark.numbers):
         for j, text in enumerate(row):
             color = ink(shade(float(mark.matrix[i, j]) / mark.most))
-            axes.text(j, i, text, ha="center", va="center", fontsize=small - 1, color=color)
+            axes.text(j, i, text, ha="center", va="center", fontsize=min(small - 1, 38 / count), color=color)
 
 
 def _numbers(axes: Axes, panel: Panel) -> None:

@@ -12,7 +12,7 @@ from .subject import Subject
 Range = tuple[Array, Array]
 HERE = (np.zeros(2),)
 SEEN = 0.04  # of the height of a panel: bars that are shorter are shown a second time, longer
-NEARBY = 12.0  # errors from the released place: a public centre that is nearer is shown in a close-up too
+NEARBY = 8.0  # errors from the released place: a public centre that is nearer is shown in a close-up too
 
 
 def intervals(

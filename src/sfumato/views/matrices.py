@@ -58,7 +58,7 @@ class Matrices(View):
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
             return super().caption(s)
-        colours = "in the same colours, orange above zero and blue below; and their difference, in colours of its own."
+        colours = "in the same colours, orange above zero and blue below; and the second minus the first, in its own."
         return f"What was public before, and what was released, {colours} {self.shown(s)}".strip()
 
     def scene(self, s: Subject) -> Scene:
@@ -68,7 +68,7 @@ class Matrices(View):
         if other is None:
             return Scene([[_matrix(self._cells(s.centre, np.abs(s.centre).max(), s.names), s.public, 3.6)]])
         name = s.name if s.others is None else s.others_label.removesuffix("s")
-        rows = self._heat({s.public: s.centre, name: other}, s.names)
+        rows = self._heat({s.public: s.centre, name: other}, s.names, "difference")
         return Scene([rows, below] if (below := self.spectrum(s)) else [rows])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
@@ -76,8 +76,9 @@ class Matrices(View):
         first, second = (s.about for s in subjects.values())
         if _are_ellipses(first, second):
             return _two_ellipses(subjects, self.banded)
-        names = next(iter(subjects.values())).names
-        return Scene([self._heat({name: s.about for name, s in subjects.items()}, names)])
+        one, two = subjects
+        both = {name: s.about for name, s in subjects.items()}
+        return Scene([self._heat(both, subjects[one].names, f"{two} minus {one}")])
 
     def left(self, s: Subject, length: float) -> Range:
         """Return the range of each eigenvalue within an error: the k-th rises with the matrix (Weyl), so it is certain."""
@@ -104,17 +105,16 @@ class Matrices(View):
         marks = [*panel.marks, Line(ends, Role.TIE), Dots(at, Role.NOISE, "not positive", size=12.0)]
         return [replace(panel, marks=marks), *more]
 
-    def _heat(self, both: Mapping[str, Array], names: Sequence[str]) -> list[Panel]:
+    def _heat(self, both: Mapping[str, Array], names: Sequence[str], title: str) -> list[Panel]:
         """Return two matrices in the same colours; and the second minus the first, in colours of its own."""
         most = self.most or max(float(np.abs([*both.values()]).max()), 1e-300)
-        panels = [_matrix(self._cells(matrix, most, names), title, 2.3) for title, matrix in both.items()]
-        one, two = both
-        apart = both[two] - both[one]
+        panels = [_matrix(self._cells(matrix, most, names), name, 2.3) for name, matrix in both.items()]
+        apart = np.subtract(*[*both.values()][::-1])
         largest = max(float(np.abs(apart).max()), 1e-300)
-        stronger = f", colours ×{most / largest:.2g}" if largest < most else ""
+        stronger = f", colours\u00a0×{most / largest:.2g}" if largest < most else ""
         decimals = f"z.{max(0, 1 - int(np.floor(np.log10(largest))))}f"
         cells = replace(self._cells(apart, largest, names, decimals), unit="difference")
-        return [*panels, _matrix(cells, f"{two} minus {one}{stronger}", 2.3)]
+        return [*panels, _matrix(cells, f"{title}{stronger}", 2.3)]
 
     def _cells(self, matrix: Array, most: float, names: Sequence[str], digits: str = "") -> Cells:
         written = [[format(x, digits or self.digits) for x in row] for row in matrix.tolist()]

@@ -123,7 +123,7 @@ def _glance(release: Release) -> list[Block]:
         )
     if release.predicted_error is not None:
         noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
-        rows.append(("Of the noise", noise))
+        rows.append(("Error" if release.gain is None else "Of the noise", noise))
     rows.append(("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"))
     rows.append(("Made", f"{made} with sfumato {release.version}"))
     what, *others = in_short(release)
