@@ -36,13 +36,15 @@ def distance(one, two, eyes):
 
 
 STYLE = files("sfumato.app.studio").joinpath("page.css").read_text(encoding="utf-8")
-PAGE = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", STYLE))
+SCREEN = STYLE.partition("@media print")[0].split("scheme: dark)")
+PAGE, DARK = (dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", part)) for part in SCREEN)
 TOGETHER = {
     "a release": (SHARP, QUIET, SOFT, STYLES[Role.REGION].color),
     "two groups": PAIR,
     "a heat map": (shade(-1), shade(0), shade(1)),
-    "the studio": ("#6f6f6f", PAGE["draw"], PAGE["soft"]),
-    "public specimens": ("#6f6f6f", PAGE["accent"]),
+    "the studio": (PAGE["grey"], PAGE["draw"], PAGE["soft"]),
+    "the dark studio": (DARK["grey"], DARK["draw"], DARK["soft"]),
+    "public specimens": (PAGE["grey"], PAGE["accent"]),
 }
 
 
@@ -61,6 +63,9 @@ def test_a_red_and_a_green_that_some_confuse_are_found():
 def test_words_and_lines_stand_out_from_the_paper():
     for colour in (TEXT, SHARP, PAGE["ink"], PAGE["quiet"], PAGE["accent"], PAGE["alarm"]):
         for paper in ("#ffffff", PAGE["paper"], PAGE["wash"]):
+            assert contrast(colour, paper) >= 4.5, (colour, paper)
+    for colour in (DARK[name] for name in ("ink", "quiet", "accent", "alarm")):
+        for paper in (DARK[name] for name in ("card", "paper", "wash")):
             assert contrast(colour, paper) >= 4.5, (colour, paper)
     for colour in (QUIET, RIM, SHARP, STYLES[Role.REGION].color, *PAIR, PAGE["draw"]):
         assert contrast(colour, "#ffffff") >= 3, colour
