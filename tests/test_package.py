@@ -58,7 +58,7 @@ def test_the_page_of_an_index_has_no_picture_or_link_that_leads_nowhere(pyprojec
     assert re.findall(r"\]\((?!https:)", readme) == []
     assert "docs/trilobites.png" not in readme
     assert "*The mean of 265 private trilobite heads" not in readme
-    assert "The documentation has tutorials" in " ".join(readme.split())
+    assert "The documentation starts with installing it" in " ".join(readme.split())
 
 
 def test_nobody_is_told_to_install_sfumato_from_an_index(pytestconfig):
@@ -160,13 +160,13 @@ def test_demo_writes_its_record_report_and_picture(tmp_path, capsys, monkeypatch
     said = demo_output(capsys, monkeypatch, "--epsilon", "2")
     release = sf.Release.load("out/mean.json")
     assert (release.n, release.guarantee.epsilon, release.chart.look) == (265, 2.0, None)
-    assert "the mean of 265 private trilobite heads, ε = 2." in said
-    assert f"within {release.error(0.95):.2g} of the mean of the records" in said
+    assert "Released the mean of 265 planar shapes of 88 landmarks; ε = 2 protects one trilobite." in said
+    assert f"Within {release.error(0.95):.3g} (Procrustes distance at size 1) of the mean of the records" in said
     assert f"{release.gain:.2g} times nearer" in said
     assert "Serra et al. 2023" in said
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
     page = (tmp_path / "out" / "mean.html").read_text(encoding="utf-8")
-    assert "over the mean of 20 public heads (blue)" in page
+    assert "20 public heads and their mean (blue)" in page
     assert "CC BY 4.0" in page
     for name, heads in zip(("heads.tps", "public.tps"), demo.plates(demo.heads()), strict=True):
         assert np.array_equal(sf.read(tmp_path / "out" / name).points, heads)
@@ -177,9 +177,8 @@ def test_demo_has_wings_as_a_second_example(tmp_path, capsys, monkeypatch):
     from sfumato.app import demo
 
     monkeypatch.chdir(tmp_path)
-    assert "the mean of 100 private mosquito wings, ε = 2." in demo_output(
-        capsys, monkeypatch, "--wings", "--epsilon", "2"
-    )
+    said = demo_output(capsys, monkeypatch, "--wings", "--epsilon", "2")
+    assert "Released the mean of 100 planar shapes of 18 landmarks; ε = 2 protects one mosquito." in said
     record = json.loads((tmp_path / "out" / "mean.json").read_text())
     assert (record["n"], record["chart"]["look"]["share"]) == (100, 0.1)
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"

@@ -1033,13 +1033,8 @@ def test_every_front_states_the_same_figures(sfumato, atlas):
     figures = [row["error_95"], row["noise_95"], row["gain"]]
     assert figures == pytest.approx([plan.error_95, plan.noise_95, plan.gain], rel=1e-12)
     assert page["error"] == pytest.approx(plan.error_95, rel=1e-12)
-<<<<<<< HEAD
-    assert f"noise {plan.noise_95:.3g}, " in page["says"]
-    assert f"{plan.gain:.2g} times nearer" in page["says"]
-=======
     for words in (f"ithin {plan.error_95:.3g} (", f"noise {plan.noise_95:.3g}", f"{plan.gain:.2g} times nearer"):
         assert words in page["says"]
->>>>>>> studio
     code, out, err = sfumato("release", "specimens.tps", *wishes, "--out", "r.json", "--report", "r.html")
     assert code == 0, err
     release = sf.Release.load("r.json")
