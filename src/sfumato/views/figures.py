@@ -163,16 +163,18 @@ def _panel(axes: Axes, panel: Panel, inches: float) -> None:
     """Draw the marks of a panel, so many inches wide, in their order, and what is about them."""
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
-    axes.set_title(textwrap.fill(panel.title, max(16, int(11 * inches))), fontsize=9, color=TEXT)
+    cells = any(isinstance(mark, Cells) for mark in panel.marks)
+    letters = int((7 if cells else 11) * inches)  # a matrix leaves room for its bar of colours
+    axes.set_title(textwrap.fill(panel.title, max(16, letters)), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
         _mark(axes, mark, order)
     axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     if panel.scales is not None:
-        _numbers(axes, panel)
+        _numbers(axes, panel, inches)
     elif panel.boxed:
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_color(FAINT)
-    elif not any(isinstance(mark, Cells) for mark in panel.marks):
+    elif not cells:
         axes.axis("off")
 
 
@@ -246,7 +248,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
             axes.text(j, i, text, ha="center", va="center", fontsize=min(small - 1, 38 / count), color=color)
 
 
-def _numbers(axes: Axes, panel: Panel) -> None:
+def _numbers(axes: Axes, panel: Panel, inches: float) -> None:
     """Draw axes with their numbers or names."""
     from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
@@ -255,7 +257,8 @@ def _numbers(axes: Axes, panel: Panel) -> None:
     axes.set(xlabel=about.x, ylabel=about.y)
     if about.names:
         axes.set_xticks(np.arange(1, len(about.names) + 1), about.names)
-        axes.tick_params(axis="x", labelrotation=90 if sum(map(len, about.names)) > 60 else 0)
+        crowded = (max(map(len, about.names)) + 1) * len(about.names) > 15 * (inches - 0.6)
+        axes.tick_params(axis="x", labelrotation=90 if crowded else 0)
     elif about.whole:
         count = int(panel.high[0])
         every = FixedLocator(list(range(1, count + 1)))
