@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import gammainccinv
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.laws.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
+from sfumato.laws.calibration.population import noise_quantile, sum_quantile, sum_tail, variance_bound
 from sfumato.mechanisms import choose
 from sfumato.records import Records
 
@@ -29,10 +30,20 @@ def test_quantiles_are_those_of_simulated_sums(p, sigmas, variance, rng):
     lengths = np.linalg.norm(drawn, axis=1)
     for level in (0.85, 0.95, 0.99):
         q = sum_quantile(level, p, sigmas, variance)
-        margin = 5.5 * np.sqrt(level * (1 - level) / len(lengths)) + 2e-3  # and the cells of the law of τ
+        margin = 5.5 * np.sqrt(level * (1 - level) / len(lengths))
         assert abs((lengths <= q).mean() - level) < margin
         assert abs((lengths <= 1.15 * q).mean() - level) > margin
-        assert sum_probability(q, p, sigmas, variance) == pytest.approx(level, abs=1e-6)
+        assert sum_tail(q, p, sigmas, variance) == pytest.approx(1 - level, rel=1e-6)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 10, 50, 96, 200])
+def test_tails_are_right_far_out(p):
+    """Of one noise the length is σ·Gamma(p); of two on a line the tail of the sum is e^(−x)·(1 + x/2)."""
+    for tail in (0.1, 1e-3, 1e-5, 1e-8):
+        x = gammainccinv(p, tail)
+        assert sum_tail(0.3 * x, p, [0.3], 0.0) == pytest.approx(tail, rel=1e-3)
+        if p == 1:
+            assert sum_tail(x, 1, [1.0, 1.0], 0.0) == pytest.approx(tail * (1 + x / 2), rel=1e-3)
 
 
 def test_the_variance_is_bounded_by_the_formula():

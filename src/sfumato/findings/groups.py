@@ -14,7 +14,7 @@ from ..errors import Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import UNKNOWN, group_name
 from ..files.people import take_unit
-from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
+from ..laws.calibration.population import LEAST, check_level, sum_quantile, sum_tail
 from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms.base import PERSON
 from ..mechanisms.inference import SHARE, Spread, check_share
@@ -102,8 +102,8 @@ class Comparison(Document, Shown):
         variance = sum(chart_variance(release, level) / release.n for release in both)
         cells = float(sum(release.lattice_spacing for release in both) / 2 * np.sqrt(p))
         radius = sum_quantile(level, p, sigmas, variance) + cells
-        tail = 1 - sum_probability(max(0.0, apart - cells), p, sigmas, variance)
-        return Difference(one, two, level, apart, radius, max(tail, 1e-6))
+        tail = sum_tail(max(0.0, apart - cells), p, sigmas, variance)
+        return Difference(one, two, level, apart, radius, tail)
 
     @property
     def privacy(self) -> Privacy:

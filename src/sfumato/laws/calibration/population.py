@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtr, chdtri, erf, gdtrix
+from scipy.special import chdtrc, erfc, gammaln, gdtrix
 
 from ...numerics.arrays import Array
 
 LEAST = 0.85  # the smallest level at which a spread in one direction is the worst of its size
 MANY_EPSILON = 2.0  # above this 4/n is added to the variance: the noise no longer covers the error of its estimate
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
-CELLS = (400, 48)  # equally likely values of χ² that stand for its distribution, for one group and for each of two
+FAR = 9.0  # standard deviations, beyond which nothing of a normal law is left to count
 
 
 def check_level(level: float) -> None:
@@ -61,29 +62,46 @@ def sum_quantile(level: float, p: int, sigmas: Sequence[float], variance: float)
     (1.96, 3.0)
     """
     high = p * sum(sigmas) + math.sqrt(variance)
-    while sum_probability(high, p, sigmas, variance) < level:
+    while sum_tail(high, p, sigmas, variance) > 1 - level:
         high *= 2
-    root = brentq(lambda x: sum_probability(x, p, sigmas, variance) - level, 0.0, high, xtol=1e-10 * high, rtol=1e-10)
+    root = brentq(lambda x: sum_tail(x, p, sigmas, variance) - (1 - level), 0.0, high, xtol=1e-10 * high, rtol=1e-10)
     return float(root) + 2e-10 * high
 
 
-def sum_probability(length: float, p: int, sigmas: Sequence[float], variance: float) -> float:
-    """Return P(‖N + √variance·Z·e₁‖ ≤ length).
+def sum_tail(length: float, p: int, sigmas: Sequence[float], variance: float) -> float:
+    """Return P(‖N + √variance·Z·e₁‖ > length), to four digits also where it is tiny.
 
     A noise of scale σ is σ·χ_{p+1}·g with g standard normal; given τ² = Σσᵢ²χ²_{p+1}, the square of the norm is
-    (τ² + variance)·χ²₁ + τ²·χ²_{p−1}: integrated over the first by Gauss's rule, and over equally likely values of τ².
+    (τ² + variance)·χ²₁ + τ²·χ²_{p−1}.  All are integrated by Gauss's rule.
+
+    >>> f"{sum_tail(8.0, 1, [1.0], 0.0):.6f} {math.exp(-8.0):.6f}"
+    '0.000335 0.000335'
     """
-    cells = CELLS[len(sigmas) > 1]
-    chi = chdtri(p + 1, 1 - (np.arange(cells) + 0.5) / cells)
+    chi, weights = _chi(p + 1)
     tau: Array = sigmas[0] ** 2 * chi
+    each = weights
     if len(sigmas) > 1:
         tau = (tau[:, None] + sigmas[1] ** 2 * chi).ravel()
-    most = np.minimum(length / np.sqrt(tau + variance), 9.0)[:, None]
-    if p == 1:
-        return float(np.mean(erf(most / math.sqrt(2))))
-    angle = (NODES + 1) * math.pi / 4
-    z = most * np.sin(angle)
-    rest = np.maximum(0.0, (length**2 - (tau[:, None] + variance) * z * z) / tau[:, None])
-    others = erf(np.sqrt(rest / 2)) if p == 2 else chdtr(p - 1, rest)
-    inside = others * np.exp(-z * z / 2) * math.sqrt(2 / math.pi) * most * np.cos(angle)
-    return float(np.mean(inside @ WEIGHTS) * math.pi / 4)
+        each = (weights[:, None] * weights).ravel()
+    most = length / np.sqrt(tau + variance)
+    beyond = erfc(most / math.sqrt(2))
+    if p > 1:
+        angle = (NODES + 1) * math.pi / 4
+        z = np.minimum(most, FAR)[:, None] * np.sin(angle)
+        rest = np.maximum(0.0, (length**2 - (tau[:, None] + variance) * z * z) / tau[:, None])
+        others = erfc(np.sqrt(rest / 2)) if p == 2 else chdtrc(p - 1, rest)
+        density = np.exp(-z * z / 2) * math.sqrt(2 / math.pi) * np.minimum(most, FAR)[:, None] * np.cos(angle)
+        beyond = beyond + (others * density) @ WEIGHTS * math.pi / 4
+    return float(each @ beyond)
+
+
+@cache
+def _chi(degrees: int) -> tuple[Array, Array]:
+    """Return values of χ² and their weights, for integrals over its law: its root is within FAR of √degrees."""
+    low = max(0.0, math.sqrt(degrees) - FAR)
+    high = math.sqrt(degrees) + FAR
+    root = low + (high - low) * (NODES + 1) / 2
+    density = np.exp(
+        (degrees - 1) * np.log(root) - root**2 / 2 - gammaln(degrees / 2) - (degrees / 2 - 1) * math.log(2)
+    )
+    return root**2, density * WEIGHTS * (high - low) / 2
