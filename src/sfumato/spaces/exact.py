@@ -56,7 +56,9 @@ def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> 
     cosh, sinh = long.cos_sin(t, sign=1)
     drawn = np.append(cosh, sinh * c // max(t, 1))
     z = long.boost(-fixed(center[1:]), long.boost(fixed(base[1:]), drawn))[1:]
-    return [Fraction(int(a), ONE) for a in long.arsinh(long.norm(z)) * z // max(long.norm(z), 1)]
+    size = long.norm(z)
+    length = long.angle_of(size, isqrt(ONE * ONE + size * size), sign=1)
+    return [Fraction(int(a), ONE) for a in length * z // max(size, 1)]
 
 
 def rays(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
