@@ -53,9 +53,7 @@ class Product(Space):
             raise ValueError(f"Product: weights must be positive numbers, one for each space, not {weights!r}")
         if len(given) != len(parts):
             raise ValueError(f"Product: {len(given)} weights for {len(parts)} spaces; give one for each")
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "weights", tuple(map(float, given)))
-        object.__setattr__(self, "dim", sum(part.dim for part in parts))
+        vars(self).update(parts=parts, weights=tuple(map(float, given)), dim=sum(part.dim for part in parts))
 
     def __repr__(self) -> str:
         return f"Product({', '.join(map(repr, self.parts))}, weights={list(self.weights)})"

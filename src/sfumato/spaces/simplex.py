@@ -51,9 +51,7 @@ class Simplex(Sphere):
         return Aitchison(parts) if metric == "aitchison" else super().__new__(cls)
 
     def __init__(self, parts: int, metric: str = "square-root") -> None:
-        count = whole_number("Simplex", "parts", parts, 2)
-        object.__setattr__(self, "dim", count - 1)
-        object.__setattr__(self, "curvature", 0.25)
+        vars(self).update(dim=whole_number("Simplex", "parts", parts, 2) - 1, curvature=0.25)
 
     @property
     def parts(self) -> int:
@@ -80,8 +78,7 @@ class Simplex(Sphere):
     def corrections(self, points: Array) -> list[str]:
         return not_one(points)
 
-    def embedding(self) -> None:
-        return None
+    embedding = Space.embedding  # shares lie in none
 
 
 @dataclass(frozen=True)
