@@ -143,10 +143,6 @@ class Product(Space):
         cut = _cut(rows, columns)
         return [array.reshape(*array.shape[:-1], *shape) for array, shape in zip(cut, self._shapes, strict=True)]
 
-    @property
-    def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {self.kind: (sum(int(np.prod(shape)) for shape in self._shapes),)}
-
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         found = []

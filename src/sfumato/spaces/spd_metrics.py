@@ -26,10 +26,6 @@ class FlatMatrices(Flat, Matrices):
     size: int
     size_option: ClassVar[str | None] = "size"
 
-    @property
-    def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {self.kind: (self.size, self.size)}
-
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
 
