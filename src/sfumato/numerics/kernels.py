@@ -156,9 +156,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Return sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of
     the logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of
     e₀ to ∓x takes from e₁, e₂."""
-    x0 = x[0]
-    x1 = x[1]
-    x2 = x[2]
+    x0, x1, x2 = x
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
     a0 = -scale * x1 * m0
@@ -399,10 +397,7 @@ def _with_turned(z: Array) -> Any:
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
     """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
     turn; x and i·x are two rows."""
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     for i in range(count):
         a = b = 0.0
         for j in range(points.shape[1]):
@@ -424,10 +419,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     block = np.empty((2, p))
     part = np.empty((2, p))
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
@@ -474,10 +466,7 @@ def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array
     n = len(points)
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     for first in range(0, n, FEW):
         count = min(FEW, n - first)
         _facing(points, first, count, both, series, least, lanes)
@@ -501,10 +490,7 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
     n, p = points.shape
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     along = 0.0
     for start in range(0, n, FEW):
         count = min(FEW, n - start)
