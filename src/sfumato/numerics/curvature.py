@@ -65,11 +65,16 @@ NEAR = 0.7  # cosine down to which the series below holds: 45.6 degrees
 TERMS = 12
 
 
-def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
-    """Return TERMS coefficients of the polynomial that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end], in fractions, by
-    Newton's divided differences: only the answer is rounded."""
-    nodes = [Fraction(round((1 - np.cos(np.pi * (i + 0.5) / TERMS)) / 2 * end * 2**20), 2**20) for i in range(TERMS)]
-    table = [sum((powers(k) * z**k for k in range(41)), Fraction(0)) for z in nodes]
+@lru_cache(maxsize=1)
+def angle_series() -> tuple[float, ...]:
+    """Return TERMS coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR: those of the
+    polynomial that meets it in Chebyshev's points, by Newton's divided differences in fractions; only the answer is rounded."""
+    powers = [Fraction(1)]
+    for k in range(40):
+        powers.append(powers[-1] * Fraction(k + 1, 2 * k + 3))
+    places = (1 - np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)) / 2 * (1 - NEAR)
+    nodes = [Fraction(round(place * 2**20), 2**20) for place in places]
+    table = [sum((power * z**k for k, power in enumerate(powers)), Fraction(0)) for z in nodes]
     for order in range(1, TERMS):
         for i in range(TERMS - 1, order - 1, -1):
             table[i] = (table[i] - table[i - 1]) / (nodes[i] - nodes[i - order])
@@ -78,15 +83,6 @@ def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
         result = [a - nodes[i] * b for a, b in zip([Fraction(0), *result], [*result, Fraction(0)], strict=True)]
         result[0] += table[i]
     return tuple(float(c) for c in result)
-
-
-@lru_cache(maxsize=1)
-def angle_series() -> tuple[float, ...]:
-    """Return coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
-    coefficients = [Fraction(1)]
-    for k in range(41):
-        coefficients.append(coefficients[-1] * Fraction(k + 1, 2 * k + 3))
-    return _fit(coefficients.__getitem__, 1 - NEAR)
 
 
 HALF_WIDTHS = 0.25 * 1.12 ** np.arange(29)  # of log-eigenvalues, up to 6.0: condition numbers up to 156,000
