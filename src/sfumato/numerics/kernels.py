@@ -49,8 +49,7 @@ def _sum(series: Any, z: float) -> Any:
 
 @_compile
 def _angle_over_sine(series: Any, c: float) -> Any:
-    """Return θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos
-    θ/2."""
+    """Return θ/sin θ at cos θ = c, beyond the series, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
     half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
     quarter = math.sqrt(0.5 + 0.5 * half)
     return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
@@ -58,8 +57,7 @@ def _angle_over_sine(series: Any, c: float) -> Any:
 
 @_compile
 def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
-    """Return f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is
-    zero."""
+    """Return f = θ/sin θ for a few cosines: by the series, then again for those below ``least``; the rest of f is zero."""
     f[:] = 0.0
     far = 0.0
     for i in range(count):
@@ -287,8 +285,7 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
 
 @_compile
 def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: float) -> None:
-    """Multiply each row by θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least
-    ``least``."""
+    """Multiply each row by θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series for cos θ ≥ ``least``."""
     for i in range(len(points)):
         c = 0.0
         for j in range(points.shape[1]):
@@ -338,8 +335,7 @@ def whole_sums(rows: Array, unit: float) -> Any:
 
 @_compile
 def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
-    """Return which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above
-    mean2."""
+    """Return which shapes, rows of coordinates in turn, have a squared norm not in 1 ± norm2 or a squared sum above mean2."""
     bad = np.empty(len(points), dtype=np.bool_)
     alternate = np.ones(points.shape[1])
     alternate[1::2] = -1.0
@@ -445,8 +441,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """Return the sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all
-    bases."""
+    """Return the sums of logarithms at several bases; a few records at a time stay in the processor's cache for all bases."""
     total = np.zeros_like(bases)
     part = np.empty_like(bases)
     for run in range(0, len(points), 32 * RUN):
@@ -461,8 +456,7 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
-    """Write θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩
-    is."""
+    """Write θ/sin θ·z·c̄/|c|, 0 if c = ⟨x, z⟩ is, into ``made``: shapes turned to x, the logarithm up to a multiple of x."""
     n = len(points)
     both = _with_turned(x)
     lanes = np.empty((4, FEW))

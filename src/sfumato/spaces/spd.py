@@ -162,8 +162,7 @@ class SPD(Matrices):
         return np.asarray(np.sum(first * (first if v is u else whiten(factor, v)), axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        """Return tangent vectors from diagonal entries first, then the upper triangle divided by √2, in the frame of the
-        Cholesky factor."""
+        """Return tangent vectors from the diagonal, then the upper triangle over √2, in the frame of the Cholesky factor."""
         factor = np.linalg.cholesky(base)
         return _symmetric(factor @ from_triangle(coordinates, self.size) @ factor.T)
 
@@ -204,8 +203,7 @@ class SPD(Matrices):
         return _symmetric(factors @ total @ factors.mT)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """Return the mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no
-        more."""
+        """Return the mean of matrices over their largest variances, times the geometric mean of those: none counts for more."""
         some = points if weights is not None else points[:: max(1, len(points) // RUN)]
         w = uniform_weights(len(some), weights)
         largest = np.diagonal(some, axis1=1, axis2=2).max(axis=1)

@@ -124,8 +124,7 @@ class PositiveDefinite(Hadamard):
         return np.asarray(self._trace_excess(reach) + 2 * r * (laplacian + turning))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result
-        3."""
+        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest is Result 3's."""
         if self.size == 1:
             return np.zeros(np.shape(u))
         reach = np.minimum(2 * r + u, r + R)
