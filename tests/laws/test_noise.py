@@ -10,8 +10,8 @@ from scipy.special import erfinv, expit, logsumexp, xlogy
 from scipy.stats import kstest
 
 from sfumato.laws import noise as module
-from sfumato.laws.noise import Noise, Parts, kappa, largest_noise, scales
-from sfumato.laws.privacy import GDP
+from sfumato.laws.noise import Noise, Parts, kappa, largest_noise
+from sfumato.laws.privacy import GDP, ApproxDP
 
 
 def by_gamma(p: int, s: float, epsilon: float) -> mp.mpf:
@@ -216,7 +216,7 @@ def test_scales_of_many_directions_are_between_those_of_a_few():
     def one(p: int) -> float:
         return largest_noise(p, ((1.0, 1e-6),)).epsilon
 
-    found = scales(300, one)
+    found = ApproxDP(1.0, 1e-6).scales(300)
     assert len(found) == 300
     assert all(found[p - 1] == pytest.approx(one(p), rel=0.01) for p in (1, 2, 7, 30, 123, 300))
     assert np.all(np.diff(found) > 0)

@@ -69,7 +69,7 @@ def test_value_is_a_function_of_whole_numbers(case):
     if isinstance(mechanism, sf.PointwiseLaplace):
         coordinates = release.raw
     elif isinstance(mechanism, sf.AmbientLaplace):
-        coordinates = mechanism.statistic.embedding.embed(release.raw)
+        coordinates = mechanism.embedding.embed(release.raw)
     else:
         value = space.validate(release.raw[None])[0]
         coordinates = space.coordinates(mechanism.ball.center, space.log(mechanism.ball.center, value))

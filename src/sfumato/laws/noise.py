@@ -148,16 +148,6 @@ def largest_noise(directions: int, promises: tuple[tuple[float, float], ...]) ->
     return Noise(min(bound(*promise) for promise in promises), directions)
 
 
-def scales(count: int, one: Callable[[int], float]) -> Array:
-    """Return s for 1 … ``count`` directions, from a few of them: between these the logarithm of s is a line in that of p.
-
-    For the choice of a chart alone, which any s would do for.
-    """
-    some = sorted({*range(1, min(count, 4) + 1), *(round(4 * 1.4**k) for k in range(40) if 4 * 1.4**k < count), count})
-    known = np.log([one(p) for p in some])
-    return np.asarray(np.exp(np.interp(np.log(np.arange(1, count + 1)), np.log(some), known)))
-
-
 # -- the integrals -----------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=512)
 def kappa(p: int, s: float) -> float:

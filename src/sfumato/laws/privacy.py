@@ -18,7 +18,7 @@ from scipy.special import expit, log_ndtr, ndtr
 
 from ..errors import Fix, PrecisionError, Refusal
 from ..numerics.arrays import Array
-from .noise import ROUND_UP, Noise, Parts, largest_noise, quick_root, scales
+from .noise import ROUND_UP, Noise, Parts, largest_noise, quick_root
 
 LARGE_EPSILON = 10.0  # above it a release warns
 LARGEST_EPSILON = 100.0  # above it a release is refused
@@ -63,13 +63,21 @@ class Privacy(ABC):
         """Return the noise with the largest ε of which this promise is proven; rounding fails with probability ``chance``."""
 
     def scales(self, count: int) -> Array:
-        """Return about that ε for 1 … ``count`` directions: to choose charts by."""
-        return scales(count, lambda p: self.noise(p).epsilon)
+        """Return about that ε for 1 … ``count`` directions, from a few of them: between these its logarithm is a line in
+        that of their number.  For the choice of a chart alone, which any ε would do for."""
+        steps = (round(4 * 1.4**k) for k in range(40) if 4 * 1.4**k < count)
+        some = sorted({*range(1, min(count, 4) + 1), *steps, count})
+        known = np.log([self.noise(p).epsilon for p in some])
+        return np.asarray(np.exp(np.interp(np.log(np.arange(1, count + 1)), np.log(some), known)))
 
     def split(self, share: float) -> tuple[Self, Self]:
         """Return two promises that keep this one together: a share, and the rest."""
-        part = self.sized(share * self.numbers[0])
-        return part, self.sized(_less(self.numbers[0], part.numbers[0]))
+        whole = self.numbers[0]
+        part = self.sized(share * whole)
+        rest = whole - part.numbers[0]
+        if Fraction(part.numbers[0]) + Fraction(rest) > Fraction(whole):
+            rest = math.nextafter(rest, 0.0)
+        return part, self.sized(rest)
 
     def aside(self, share: float) -> tuple[Fraction, Self]:
         """Return the ε of a purely private stage that takes a share, and what is left for the others."""
@@ -375,12 +383,6 @@ class ApproxDP(Privacy):
 
 
 KINDS: tuple[type[Privacy], ...] = (PureDP, GDP, ZCDP, ApproxDP)  # a sum is of the first that both follow to
-
-
-def _less(whole: float, part: float) -> float:
-    """Return what a part leaves of a whole, rounded down."""
-    rest = whole - part
-    return rest if Fraction(part) + Fraction(rest) <= Fraction(whole) else math.nextafter(rest, 0.0)
 
 
 @lru_cache(maxsize=256)

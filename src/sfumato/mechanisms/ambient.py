@@ -15,51 +15,10 @@ from ..laws.sampling import add_exactly
 from ..means.frechet import solve
 from ..numerics.arrays import Array
 from ..records import Records
-from ..regions.ball import Ball
+from ..release.terms import Named
 from ..spaces.embedding import Embedding
 from .base import Mechanism, radial_noise
 from .plan import Drawn, Losses
-
-
-@dataclass(frozen=True)
-class AmbientMean:
-    """The mean of records in the ambient R^D; with ``project`` it is mapped back to the manifold.  One record moves it by at
-    most the diameter of the ball's image over n.  ``as_run``: the paper's run takes the Fréchet mean in its place."""
-
-    ball: Ball
-    project: bool
-    as_run: bool = False
-
-    name: ClassVar[str] = "arithmetic mean in the ambient space"
-    condition: ClassVar[str] = ""
-
-    @property
-    def embedding(self) -> Embedding:
-        embedding = self.ball.space.embedding()
-        if embedding is None:
-            raise Refusal(f"AmbientLaplace is not defined on {self.ball.space}; use PointwiseLaplace for landmarks")
-        return embedding
-
-    @property
-    def distance(self) -> str:
-        return self.embedding.distance_words(self.project)
-
-    @property
-    def diameter(self) -> float:
-        """Of the ball's image, or a bound on it; what the paper's run took in its place."""
-        find = self.embedding.run_diameter if self.as_run else self.embedding.diameter
-        return find(self.ball.center, self.ball.radius)
-
-    def of(self, records: Records) -> Array:
-        if self.as_run:
-            return self.embedding.embed(solve(records).point)
-        return records.mean(self.embedding.embed)
-
-    def present(self, y: Array) -> Array:
-        """Return vectors of R^D as points are written; on the manifold with ``project``."""
-        if self.project:
-            return self.embedding.project(y, self.ball.center, self.ball.radius)
-        return self.embedding.unembed(y)
 
 
 @dataclass(frozen=True)
@@ -87,18 +46,44 @@ class AmbientLaplace(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.statistic.embedding  # raises where there is none
+        _ = self.embedding  # raises where there is none
 
     @cached_property
-    def statistic(self) -> AmbientMean:
-        return AmbientMean(self.ball, self.project, self.calibration == "as run")
+    def embedding(self) -> Embedding:
+        """The ambient R^D."""
+        embedding = self.space.embedding()
+        if embedding is None:
+            raise Refusal(f"AmbientLaplace is not defined on {self.space}; use PointwiseLaplace for landmarks")
+        return embedding
+
+    @property
+    def statistic(self) -> Named:
+        return Named("arithmetic mean in the ambient space", self.embedding.distance_words(self.project))
+
+    @property
+    def diameter(self) -> float:
+        """Of the ball's image, or a bound on it: a record moves the mean by that over n; what the paper's run took instead."""
+        find = self.embedding.run_diameter if self.calibration == "as run" else self.embedding.diameter
+        return find(self.ball.center, self.ball.radius)
+
+    def mean(self, records: Records) -> Array:
+        """Return the mean of records in R^D; the paper's run takes the Fréchet mean in its place."""
+        if self.calibration == "as run":
+            return self.embedding.embed(solve(records).point)
+        return records.mean(self.embedding.embed)
+
+    def present(self, y: Array) -> Array:
+        """Return vectors of R^D as points are written; on the manifold with ``project``."""
+        if self.project:
+            return self.embedding.project(y, self.ball.center, self.ball.radius)
+        return self.embedding.unembed(y)
 
     @property
     def options(self) -> dict[str, Any]:
         return {"project": self.project}
 
     def noise(self, n: int, epsilon: float) -> Scale:
-        delta = self.statistic.diameter / n
+        delta = self.diameter / n
         formula = "Δ/ε, Δ = diameter of the ball's image / n"
         if self.calibration == "as run" and delta == 2 * self.ball.radius / n:
             formula = "Δ/ε, Δ = 2r/n, added to the Fréchet mean (the paper's run; not proven)"
@@ -107,27 +92,27 @@ class AmbientLaplace(Mechanism):
     @cached_property
     def dim(self) -> int:
         """The dimension D of the ambient space."""
-        return self.statistic.embedding.dim
+        return self.embedding.dim
 
     def error_quantile(self, p: float, lattice: float = 0.0) -> float:
         """Return the quantile of the noise, made longer by what the lattice adds, and then projected."""
         check_probability(p)
         noise = self.scale.sigma * float(gammaincinv(self.dim, p)) + lattice
-        projected = self.statistic.embedding.after_projection
+        projected = self.embedding.after_projection
         return projected(noise, self.ball.center, self.ball.radius) if self.project else noise
 
     def release_error(self, p: float) -> float:
         return self.error_quantile(p, np.sqrt(self.dim) / 2 * self.spacing)
 
     def is_on_manifold(self, value: Array) -> bool:
-        return self.statistic.project or self.statistic.embedding.on_manifold(value)
+        return self.project or self.embedding.on_manifold(value)
 
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return self.statistic.present(self.statistic.of(records) + radial_noise(self.dim, self.scale.sigma, size, rng))
+        return self.present(self.mean(records) + radial_noise(self.dim, self.scale.sigma, size, rng))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         noise = radial_noise(self.dim, self.scale.sigma, 1, rng)[0]
-        value = self.statistic.present(add_exactly(self.statistic.of(records), noise, self.spacing))
+        value = self.present(add_exactly(self.mean(records), noise, self.spacing))
         return Drawn(value, value)
 
     @cached_property
@@ -137,6 +122,6 @@ class AmbientLaplace(Mechanism):
         dim = self.dim
         sigma = self.scale.sigma
         noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
-        largest = float(np.abs(self.statistic.embedding.embed(self.ball.center)).max()) + self.statistic.diameter
+        largest = float(np.abs(self.embedding.embed(self.ball.center)).max()) + self.diameter
         epsilon = float(2 * mean_error(self.n) * np.sqrt(dim) * largest / sigma)
         return Losses(self.both(crossing(dim, self.spacing, noise_error) + SELECTION, epsilon), epsilon)

@@ -148,8 +148,7 @@ class Mechanism(Plan):
     def settled(self, n: int, ideal: float, scale: Scale) -> Self:
         """Return this mechanism for n records with a scale that is known, as from a record."""
         plan = replace(self)
-        for name, value in {"n": n, "ideal": ideal, "scale": scale}.items():
-            object.__setattr__(plan, name, value)
+        vars(plan).update(n=n, ideal=ideal, scale=scale)
         return plan
 
     def both(self, chance: float, numerical_epsilon: float) -> float:

@@ -15,41 +15,11 @@ from ..laws.sampling import add_exactly, lattice_spacing
 from ..means.frechet import solve
 from ..numerics.arrays import Array, Points
 from ..records import Records
-from ..regions.ball import Ball
+from ..release.terms import Named
 from .base import Mechanism
 from .plan import Drawn, Losses
 
-
-@dataclass(frozen=True, eq=False)
-class LandmarkMean:
-    """The mean of records of size one, with ``align`` turned towards the public centre, each coordinate held to within its
-    half-width of the centre's (of zero without alignment).  One record moves a coordinate by at most 2·half-width/n."""
-
-    ball: Ball
-    align: bool
-    half_widths: Array = field(repr=False)
-
-    name: ClassVar[str] = "arithmetic mean of landmark configurations of size one"
-    distance: ClassVar[str] = "Euclidean distance between configurations"
-    condition: ClassVar[str] = ""
-
-    def of(self, records: Records) -> Array:
-        return records.mean(self._held)
-
-    def _held(self, points: Points) -> Array:
-        space = self.ball.space
-        aligned = space.present(space.align(self.ball.center, points) if self.align else points)
-        middle = space.present(self.ball.center) if self.align else np.zeros(self.half_widths.shape)
-        return np.clip(aligned, middle - self.half_widths, middle + self.half_widths)
-
-    def as_run(self, records: Records) -> tuple[Array, Array]:
-        """Return what the paper's run took: the Fréchet mean, and half-widths that come from the data.  Not private."""
-        space = self.ball.space
-        points = records.points
-        mean = space.align(self.ball.center, solve(records).point)
-        aligned = space.present(space.align(mean, points) if self.align else points)
-        value = space.present(mean)
-        return value, np.abs(aligned - value).max(axis=0)
+MEAN = Named("arithmetic mean of landmark configurations of size one", "Euclidean distance between configurations")
 
 
 @dataclass(frozen=True)
@@ -75,6 +45,7 @@ class PointwiseLaplace(Mechanism):
     name: ClassVar[str] = "pointwise-laplace"
     comparable: ClassVar[bool] = False
     sampler: ClassVar[str] = "exact: independent Laplace noise"
+    statistic: ClassVar[Named] = MEAN
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,9 +65,23 @@ class PointwiseLaplace(Mechanism):
         shape = self.space.present(self.ball.center).shape
         return np.broadcast_to(np.asarray(default if self.bounds is None else self.bounds, dtype=np.float64), shape)
 
-    @cached_property
-    def statistic(self) -> LandmarkMean:
-        return LandmarkMean(self.ball, self.align, self.half_widths)
+    def mean(self, records: Records) -> Array:
+        """Return the mean of records, each coordinate held to within its half-width: one moves it by 2·half-width/n at most."""
+        return records.mean(self._held)
+
+    def _held(self, points: Points) -> Array:
+        aligned = self.space.present(self.space.align(self.ball.center, points) if self.align else points)
+        middle = self.space.present(self.ball.center) if self.align else np.zeros(self.half_widths.shape)
+        return np.clip(aligned, middle - self.half_widths, middle + self.half_widths)
+
+    def _as_run(self, records: Records) -> tuple[Array, Array]:
+        """Return what the paper's run took: the Fréchet mean, and half-widths that come from the data.  Not private."""
+        space = self.space
+        points = records.points
+        mean = space.align(self.ball.center, solve(records).point)
+        aligned = space.present(space.align(mean, points) if self.align else points)
+        value = space.present(mean)
+        return value, np.abs(aligned - value).max(axis=0)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -151,16 +136,16 @@ class PointwiseLaplace(Mechanism):
         return not self.space.diagnose(value[None])[1]  # any landmarks that do not all coincide have a shape
 
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        value = self.statistic.of(records)
+        value = self.mean(records)
         scales = self.scales
         if self.calibration == "as run":
-            value, half = self.statistic.as_run(records)
+            value, half = self._as_run(records)
             scales = 2 * half / self.n * half.size / self.ideal
         return np.asarray(value + scales * rng.laplace(size=(size, *scales.shape)))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         noise = self.scales * rng.laplace(size=self.scales.shape)
-        value = add_exactly(self.statistic.of(records), noise, self.spacings)
+        value = add_exactly(self.mean(records), noise, self.spacings)
         return Drawn(value, value)
 
     @cached_property

@@ -99,9 +99,7 @@ class Composition(Plan):
     first: Stage | None = None
     spread: Spread | None = None
 
-    @property
-    def name(self) -> str:
-        return self.chart.name
+    name: ClassVar[str] = TangentKNorm.name
 
     @cached_property
     def stage(self) -> Stage:

@@ -22,10 +22,8 @@ class Statistic(Protocol):
 
     @property
     def name(self) -> str: ...
-
     @property
     def distance(self) -> str: ...
-
     @property
     def condition(self) -> str: ...
 

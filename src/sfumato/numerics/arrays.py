@@ -50,8 +50,7 @@ def blocks(count: int, numbers_each: int, most: int | None = None) -> list[slice
 
 
 def in_pairs(combine: Callable[[T, T], T], values: Iterable[T]) -> T:
-    """Return all values combined in their order, by pairs of pairs: rounding of a sum then grows with the logarithm of their
-    number.
+    """Return all values combined in their order, by pairs of pairs: rounding of a sum grows with the logarithm of their number.
 
     >>> in_pairs(lambda a, b: f"({a}{b})", "abcde")
     '(((ab)(cd))e)'

@@ -19,8 +19,10 @@ DEFECT = (1 / 3, 1 / 45, 2 / 945, 1 / 4725, 2 / 93555)
 SMALL = 0.1  # below this the first omitted term, 1382·t¹²/638512875, is under 3e-18
 
 
-def _near_zero(t: Array, series: Array, formula: Array) -> Array:
-    return np.where(np.abs(t) < SMALL, series, formula)
+def near_zero(t: Array, series: Array, formula: Callable[[Array], Array]) -> Array:
+    """Return the series where |t| is below SMALL, and the formula elsewhere."""
+    small = np.abs(t) < SMALL
+    return np.where(small, series, formula(np.where(small, 1.0, t)))
 
 
 def t_cot_t(t: Array) -> Array:
@@ -34,8 +36,7 @@ def coth_excess(t: ArrayLike) -> Array:
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = q * (DEFECT[0] - q * (DEFECT[1] - q * (DEFECT[2] - q * (DEFECT[3] - q * DEFECT[4]))))
-    safe = np.where(np.abs(t) < SMALL, 1.0, t)
-    return _near_zero(t, series, safe / np.tanh(safe) - 1.0)
+    return near_zero(t, series, lambda t: t / np.tanh(t) - 1.0)
 
 
 def coth_slope(t: ArrayLike) -> Array:
@@ -44,8 +45,7 @@ def coth_slope(t: ArrayLike) -> Array:
     excess = coth_excess(t)
     q = t * t
     series = (1 / 3 - q / 45 + 2 * q**2 / 945 - q**3 / 4725 + 2 * q**4 / 93555) * (1.0 + excess)
-    safe = np.where(np.abs(t) < SMALL, 1.0, t)
-    return _near_zero(t, series, excess * (1.0 + excess) / safe**2)
+    return near_zero(t, series, lambda t: excess * (1.0 + excess) / t**2)
 
 
 def log_sinc(t: ArrayLike) -> Array:
@@ -56,21 +56,25 @@ def log_sinc(t: ArrayLike) -> Array:
 def log_sinhc(t: ArrayLike) -> Array:
     """Return log(sinh t / t) for t ≥ 0, without overflow."""
     t = np.asarray(t, dtype=np.float64)
-    safe = np.where(t < SMALL, 1.0, t)
     q = t * t
     series = q / 6 - q**2 / 180 + q**3 / 2835 - q**4 / 37800
-    return _near_zero(t, series, safe + np.log1p(-np.exp(-2 * safe)) - np.log(2 * safe))
+    return near_zero(t, series, lambda t: t + np.log1p(-np.exp(-2 * t)) - np.log(2 * t))
 
 
 NEAR = 0.7  # cosine down to which the series below holds: 45.6 degrees
 TERMS = 12
 
 
-def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
-    """Return TERMS coefficients of the polynomial that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end], in fractions, by
-    Newton's divided differences: only the answer is rounded."""
-    nodes = [Fraction(round((1 - np.cos(np.pi * (i + 0.5) / TERMS)) / 2 * end * 2**20), 2**20) for i in range(TERMS)]
-    table = [sum((powers(k) * z**k for k in range(41)), Fraction(0)) for z in nodes]
+@lru_cache(maxsize=1)
+def angle_series() -> tuple[float, ...]:
+    """Return TERMS coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR: those of the
+    polynomial that meets it in Chebyshev's points, by Newton's divided differences in fractions; only the answer is rounded."""
+    powers = [Fraction(1)]
+    for k in range(40):
+        powers.append(powers[-1] * Fraction(k + 1, 2 * k + 3))
+    places = (1 - np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)) / 2 * (1 - NEAR)
+    nodes = [Fraction(round(place * 2**20), 2**20) for place in places]
+    table = [sum((power * z**k for k, power in enumerate(powers)), Fraction(0)) for z in nodes]
     for order in range(1, TERMS):
         for i in range(TERMS - 1, order - 1, -1):
             table[i] = (table[i] - table[i - 1]) / (nodes[i] - nodes[i - order])
@@ -79,15 +83,6 @@ def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
         result = [a - nodes[i] * b for a, b in zip([Fraction(0), *result], [*result, Fraction(0)], strict=True)]
         result[0] += table[i]
     return tuple(float(c) for c in result)
-
-
-@lru_cache(maxsize=1)
-def angle_series() -> tuple[float, ...]:
-    """Return coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
-    coefficients = [Fraction(1)]
-    for k in range(41):
-        coefficients.append(coefficients[-1] * Fraction(k + 1, 2 * k + 3))
-    return _fit(coefficients.__getitem__, 1 - NEAR)
 
 
 HALF_WIDTHS = 0.25 * 1.12 ** np.arange(29)  # of log-eigenvalues, up to 6.0: condition numbers up to 156,000

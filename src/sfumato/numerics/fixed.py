@@ -103,10 +103,6 @@ def reflect(mirror: Fixed, v: Fixed) -> Fixed:
 
 
 # -- the hyperboloid ------------------------------------------------------------------------------------------------------
-def arsinh(size: int) -> int:
-    return angle_of(size, isqrt(ONE * ONE + size * size), sign=1)
-
-
 def boost(p: Fixed, x: Fixed) -> Fixed:
     """Return the boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
     p0 = isqrt(ONE * ONE + int(np.sum(p * p)))

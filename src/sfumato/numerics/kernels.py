@@ -49,8 +49,7 @@ def _sum(series: Any, z: float) -> Any:
 
 @_compile
 def _angle_over_sine(series: Any, c: float) -> Any:
-    """Return θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos
-    θ/2."""
+    """Return θ/sin θ at cos θ = c, beyond the series, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
     half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
     quarter = math.sqrt(0.5 + 0.5 * half)
     return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
@@ -58,8 +57,7 @@ def _angle_over_sine(series: Any, c: float) -> Any:
 
 @_compile
 def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
-    """Return f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is
-    zero."""
+    """Return f = θ/sin θ for a few cosines: by the series, then again for those below ``least``; the rest of f is zero."""
     f[:] = 0.0
     far = 0.0
     for i in range(count):
@@ -156,9 +154,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Return sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of
     the logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of
     e₀ to ∓x takes from e₁, e₂."""
-    x0 = x[0]
-    x1 = x[1]
-    x2 = x[2]
+    x0, x1, x2 = x
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
     a0 = -scale * x1 * m0
@@ -289,8 +285,7 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
 
 @_compile
 def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: float) -> None:
-    """Multiply each row by θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least
-    ``least``."""
+    """Multiply each row by θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series for cos θ ≥ ``least``."""
     for i in range(len(points)):
         c = 0.0
         for j in range(points.shape[1]):
@@ -340,8 +335,7 @@ def whole_sums(rows: Array, unit: float) -> Any:
 
 @_compile
 def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
-    """Return which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above
-    mean2."""
+    """Return which shapes, rows of coordinates in turn, have a squared norm not in 1 ± norm2 or a squared sum above mean2."""
     bad = np.empty(len(points), dtype=np.bool_)
     alternate = np.ones(points.shape[1])
     alternate[1::2] = -1.0
@@ -399,10 +393,7 @@ def _with_turned(z: Array) -> Any:
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
     """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
     turn; x and i·x are two rows."""
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     for i in range(count):
         a = b = 0.0
         for j in range(points.shape[1]):
@@ -424,10 +415,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     block = np.empty((2, p))
     part = np.empty((2, p))
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
@@ -453,8 +441,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """Return the sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all
-    bases."""
+    """Return the sums of logarithms at several bases; a few records at a time stay in the processor's cache for all bases."""
     total = np.zeros_like(bases)
     part = np.empty_like(bases)
     for run in range(0, len(points), 32 * RUN):
@@ -469,15 +456,11 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
-    """Write θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩
-    is."""
+    """Write θ/sin θ·z·c̄/|c|, 0 if c = ⟨x, z⟩ is, into ``made``: shapes turned to x, the logarithm up to a multiple of x."""
     n = len(points)
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     for first in range(0, n, FEW):
         count = min(FEW, n - first)
         _facing(points, first, count, both, series, least, lanes)
@@ -501,10 +484,7 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
     n, p = points.shape
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
-    re = lanes[0]
-    im = lanes[1]
-    c = lanes[2]
-    f = lanes[3]
+    re, im, c, f = lanes
     along = 0.0
     for start in range(0, n, FEW):
         count = min(FEW, n - start)

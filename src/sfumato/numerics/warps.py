@@ -40,8 +40,7 @@ def _table(q: Array, count: int, slopes: Any, places: Any, table: Array) -> None
     m = len(q)
     for j in range(count):
         for line in range(len(slopes)):
-            a = slopes[line, 0]
-            b = slopes[line, 1]
+            a, b = slopes[line]
             for k in range(a):
                 x = y = 0.0
                 for r in range(k * b // a, -(-(k + 1) * b // a)):  # the steps that this part has a share of
@@ -71,8 +70,7 @@ def _best_path(
             best = -math.inf
             by = 0
             for line in range(len(slopes)):
-                a = slopes[line, 0]
-                b = slopes[line, 1]
+                a, b = slopes[line]
                 if a > i or b > j or score[i - a, j - b] == -math.inf:
                     continue
                 total = score[i - a, j - b]
@@ -87,8 +85,7 @@ def _best_path(
             back[i, j] = by
     i = j = m
     while i > 0:
-        a = slopes[back[i, j], 0]
-        b = slopes[back[i, j], 1]
+        a, b = slopes[back[i, j]]
         for k in range(a):
             made[i - a + k] = table[start + j - b, places[back[i, j]] + k]
         i -= a

@@ -11,5 +11,3 @@ from .base import check_settled as check_settled
 from .ellipsoid import Ellipsoid as Ellipsoid
 from .look import Look as Look
 from .look import NoLook as NoLook
-from .sketch import ModelSketch as ModelSketch
-from .sketch import SampleSketch as SampleSketch

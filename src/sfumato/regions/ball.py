@@ -52,9 +52,7 @@ class Ball(Settled):
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
             limits = "a positive number, between 1e-100 and 1e100"
             raise ValueError(f"the radius of the ball must be {limits}, not {radius!r}")
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "center", point)
-        object.__setattr__(self, "radius", float(radius))
+        vars(self).update(space=space, center=point, radius=float(radius))
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
@@ -141,8 +139,7 @@ class FoundBall(Ball):
 
     def __init__(self, space: Space, center: ArrayLike, radius: float, epsilon: float, source: str) -> None:
         super().__init__(space, center, radius)
-        object.__setattr__(self, "epsilon", float(epsilon))
-        object.__setattr__(self, "source", source)
+        vars(self).update(epsilon=float(epsilon), source=source)
 
     @cached_property
     def _key(self) -> tuple[object, ...]:

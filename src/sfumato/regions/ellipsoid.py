@@ -91,11 +91,8 @@ class Ellipsoid(Settled):
         typical = float(lengths.max() * np.sqrt(np.sum(share**2) / np.sum(share)))
         for array in (point, lengths, rows):
             array.setflags(write=False)
-        own = {"space": space, "center": point, "axes": lengths, "basis": rows, "source": source}
-        own["spread"] = typical if spread is None else float(spread)
-        own["reach"] = None if reach is None else float(reach)
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(space=space, center=point, axes=lengths, basis=rows, source=source)
+        vars(self).update(spread=float(spread or typical), reach=None if reach is None else float(reach))
 
     @cached_property
     def _key(self) -> tuple[object, ...]:

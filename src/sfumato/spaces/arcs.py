@@ -57,8 +57,7 @@ class Arcs(Space):
         return self._point(self._canonical_unit(base) + self.q * vectors)
 
     def log(self, base: Points, points: Points) -> Points:
-        """Return θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, which is exact near
-        ±x."""
+        """Return θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, exact near ±x."""
         x = self._unit(base)
         y = self._aligned(base, points)
         cosine = self._dot(x, y).real

@@ -141,7 +141,7 @@ class Space(ABC):
         """Return canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)
 
-    @property
+    @cached_property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         """The ways in which users may write one point, by what they are called, and the shape of each; all of different shapes.
         :meth:`diagnose` takes batches of any, :meth:`present` gives the first."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Space
 
 
 @dataclass(frozen=True)
@@ -22,13 +21,6 @@ class Embedding:
     def reach(self) -> float:
         """The length of the longest vector that a point can be."""
         return np.inf
-
-    @property
-    def around(self) -> Space:
-        """R^D as a space."""
-        from .euclidean import Euclidean
-
-        return Euclidean(self.dim)
 
     def embed(self, points: Points) -> Array:
         """Return canonical points as vectors (…, D)."""

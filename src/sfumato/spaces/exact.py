@@ -36,8 +36,7 @@ def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[F
 
 
 def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either: bool = False) -> list[Fraction]:
-    """Return where points are by great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that
-    is nearer."""
+    """Return where points are by great circles, in the frames of Householder's reflections; ``either``: to the nearer of ±y."""
     q = space.q  # √curvature as the space rounds it
     x = unit(fixed(base))
     p = unit(fixed(center))
@@ -56,12 +55,13 @@ def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> 
     cosh, sinh = long.cos_sin(t, sign=1)
     drawn = np.append(cosh, sinh * c // max(t, 1))
     z = long.boost(-fixed(center[1:]), long.boost(fixed(base[1:]), drawn))[1:]
-    return [Fraction(int(a), ONE) for a in long.arsinh(long.norm(z)) * z // max(long.norm(z), 1)]
+    size = long.norm(z)
+    length = long.angle_of(size, isqrt(ONE * ONE + size * size), sign=1)
+    return [Fraction(int(a), ONE) for a in length * z // max(size, 1)]
 
 
 def rays(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """Return where points are by great circles too, of complex vectors, centred if points are, the end being turned to the
-    centre."""
+    """Return them by great circles of complex vectors, centred if points are, the end being turned to the centre."""
     x, mirror = _ray_frame(space, base)
     p, public_mirror = _public_ray_frame(space, center.tobytes())
     v = long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1)))

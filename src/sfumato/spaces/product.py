@@ -53,9 +53,7 @@ class Product(Space):
             raise ValueError(f"Product: weights must be positive numbers, one for each space, not {weights!r}")
         if len(given) != len(parts):
             raise ValueError(f"Product: {len(given)} weights for {len(parts)} spaces; give one for each")
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "weights", tuple(map(float, given)))
-        object.__setattr__(self, "dim", sum(part.dim for part in parts))
+        vars(self).update(parts=parts, weights=tuple(map(float, given)), dim=sum(part.dim for part in parts))
 
     def __repr__(self) -> str:
         return f"Product({', '.join(map(repr, self.parts))}, weights={list(self.weights)})"
@@ -144,10 +142,6 @@ class Product(Space):
             raise ValueError(f"{self}: points have shape {rows.shape}, expected (n, {sum(columns)})")
         cut = _cut(rows, columns)
         return [array.reshape(*array.shape[:-1], *shape) for array, shape in zip(cut, self._shapes, strict=True)]
-
-    @property
-    def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {self.kind: (sum(int(np.prod(shape)) for shape in self._shapes),)}
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)

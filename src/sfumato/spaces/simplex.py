@@ -1,11 +1,11 @@
 """Compositions: shares of a whole, compared by their square roots or by their ratios."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import helmert
 
 from ..numerics.arrays import Array, Points
 from .base import Space, blame, not_finite, whole_number
@@ -51,9 +51,7 @@ class Simplex(Sphere):
         return Aitchison(parts) if metric == "aitchison" else super().__new__(cls)
 
     def __init__(self, parts: int, metric: str = "square-root") -> None:
-        count = whole_number("Simplex", "parts", parts, 2)
-        object.__setattr__(self, "dim", count - 1)
-        object.__setattr__(self, "curvature", 0.25)
+        vars(self).update(dim=whole_number("Simplex", "parts", parts, 2) - 1, curvature=0.25)
 
     @property
     def parts(self) -> int:
@@ -80,16 +78,15 @@ class Simplex(Sphere):
     def corrections(self, points: Array) -> list[str]:
         return not_one(points)
 
-    def embedding(self) -> None:
-        return None
+    embedding = Space.embedding  # shares lie in none
 
 
 @dataclass(frozen=True)
 class Aitchison(Flat):
     """Compositions of ``parts`` positive shares, compared by the logarithms of their ratios (Aitchison 1982).
 
-    distance² = Σ(ln(pⱼ/g(p)) − ln(qⱼ/g(q)))², g the geometric mean: isometric coordinates (ilr; Egozcue and others 2003)
-    lay them out flat, and all mechanisms are those of R^(D−1).  A share of 0 has no logarithm and is refused.
+    distance² = Σ(ln(pⱼ/g(p)) − ln(qⱼ/g(q)))², g the geometric mean: isometric coordinates (ilr; Egozcue and others 2003), here
+    Helmert's contrasts, lay them out flat; all mechanisms are those of R^(D−1).  A share of 0 has no logarithm and is refused.
 
     >>> space = Simplex(parts=2, metric="aitchison")
     >>> a, b = space.validate([[1.0, 1.0], [4.0, 1.0]])
@@ -123,28 +120,15 @@ class Aitchison(Flat):
 
     def to_flat(self, points: Points) -> Array:
         logs = np.log(points)
-        return np.asarray((logs - logs.mean(axis=1, keepdims=True)) @ contrasts(self.parts).T)
+        return np.asarray((logs - logs.mean(axis=1, keepdims=True)) @ helmert(self.parts).T)
 
     def from_flat(self, vectors: Array) -> Points:
-        logs = vectors @ contrasts(self.parts)
+        logs = vectors @ helmert(self.parts)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(np.maximum(weights / weights.sum(axis=1, keepdims=True), LEAST))
 
     def corrections(self, points: Array) -> list[str]:
         return not_one(points)
-
-
-@lru_cache(maxsize=16)
-def contrasts(parts: int) -> Array:
-    """Return Helmert's orthonormal contrasts, (D − 1, D): each part against those before it.
-
-    >>> contrasts(2).round(4).tolist()
-    [[0.7071, -0.7071]]
-    """
-    rows = np.tril(np.ones((parts - 1, parts)))
-    before = np.arange(1, parts)
-    rows[before - 1, before] = -before
-    return np.asarray(rows / np.sqrt(before * (before + 1.0))[:, None])
 
 
 def closed(array: Array) -> tuple[Array, dict[int, str]]:

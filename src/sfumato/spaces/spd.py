@@ -162,8 +162,7 @@ class SPD(Matrices):
         return np.asarray(np.sum(first * (first if v is u else whiten(factor, v)), axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        """Return tangent vectors from diagonal entries first, then the upper triangle divided by √2, in the frame of the
-        Cholesky factor."""
+        """Return tangent vectors from the diagonal, then the upper triangle over √2, in the frame of the Cholesky factor."""
         factor = np.linalg.cholesky(base)
         return _symmetric(factor @ from_triangle(coordinates, self.size) @ factor.T)
 
@@ -204,8 +203,7 @@ class SPD(Matrices):
         return _symmetric(factors @ total @ factors.mT)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """Return the mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no
-        more."""
+        """Return the mean of matrices over their largest variances, times the geometric mean of those: none counts for more."""
         some = points if weights is not None else points[:: max(1, len(points) // RUN)]
         w = uniform_weights(len(some), weights)
         largest = np.diagonal(some, axis1=1, axis2=2).max(axis=1)
@@ -237,7 +235,7 @@ class SPD(Matrices):
             logarithms = np.log(_positive(eigenvalues))
             columns = np.ascontiguousarray(np.swapaxes(vectors, 0, 1)).reshape(k, -1)
             logs = (columns * (w[:, None] * logarithms).ravel()) @ columns.T  # Σ w·U·diag(·)·Uᵀ as one product
-            trace = np.asarray(w @ (self.dim + np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)))
+            trace = np.asarray(w @ (self.dim + np.sum(coth_excess(half_gaps(logarithms)), axis=-1)))
             return Moments(float(w.sum()), logs, trace, float(w @ np.sum(logarithms**2, axis=1)))
 
         # k columns a record: a run of them is that much shorter
@@ -291,7 +289,7 @@ class SPD(Matrices):
 
         def of_run(part: slice) -> Array:
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
-            excess = coth_excess(self._half_gaps(np.log(_positive(eigenvalues))))
+            excess = coth_excess(half_gaps(np.log(_positive(eigenvalues))))
             turned = np.moveaxis(u[:, :, None, rows] * u[:, None, :, columns], 3, 1) / np.sqrt(2)
             flat = triangle(turned + turned.mT).reshape(-1, self.dim)
             return np.asarray((flat.T * excess.ravel()) @ flat)
@@ -301,11 +299,7 @@ class SPD(Matrices):
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         eigenvalues = np.log(_positive(np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), points))))
-        return np.asarray(self.dim + np.sum(coth_excess(self._half_gaps(eigenvalues)), axis=-1))
-
-    def _half_gaps(self, eigenvalues: Array) -> Array:
-        rows, columns = np.triu_indices(self.size, 1)
-        return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
+        return np.asarray(self.dim + np.sum(coth_excess(half_gaps(eigenvalues)), axis=-1))
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Return a bound: whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the
@@ -373,6 +367,12 @@ def _inverse(factor: Points) -> Array:
         inverse[..., i, :i] = -(factor[..., None, i, :i] @ inverse[..., :i, :i])[..., 0, :]
         inverse[..., i, : i + 1] /= factor[..., i, i, None]
     return inverse
+
+
+def half_gaps(eigenvalues: Array) -> Array:
+    """Return half of how far apart two eigenvalues of a matrix are, for each pair."""
+    rows, columns = np.triu_indices(eigenvalues.shape[-1], 1)
+    return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
 
 def whiten(factor: Points, matrices: Points) -> Points:

@@ -26,10 +26,6 @@ class FlatMatrices(Flat, Matrices):
     size: int
     size_option: ClassVar[str | None] = "size"
 
-    @property
-    def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {self.kind: (self.size, self.size)}
-
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
 
@@ -213,8 +209,7 @@ class BuresWasserstein(Matrices):
         return np.asarray(np.sum(self._white(base, u) * self._white(base, v), axis=(-2, -1)))
 
     def _white(self, base: Points, vectors: Points, power: float = -0.5) -> Points:
-        """Return tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S
-        has."""
+        """Return tangent vectors by (2·(S⊗1 + 1⊗S))^power, whatever eigenvectors S has: the metric is then Frobenius's norm."""
         eigenvalues, turn = np.linalg.eigh(base)
         weights = (2 * (eigenvalues[..., :, None] + eigenvalues[..., None, :])) ** power
         return _symmetric(turn @ (turn.mT @ vectors @ turn * weights) @ turn.mT)
@@ -233,8 +228,7 @@ class BuresWasserstein(Matrices):
 
 
 def _factor(matrices: Points) -> Points:
-    """Return Cholesky factors; where rounding forbids one, as of a matrix that is only just definite, that of a matrix beside
-    it."""
+    """Return Cholesky factors; where rounding forbids one, as of a matrix only just definite, that of a matrix beside it."""
     try:
         return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
@@ -242,8 +236,7 @@ def _factor(matrices: Points) -> Points:
 
 
 def _not_definite(matrices: Points) -> NDArray[np.bool_]:
-    """Return which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by
-    halving."""
+    """Return which symmetric matrices Cholesky's algorithm rejects, found by halving, as it rejects all at once."""
     found = np.ones(len(matrices), dtype=bool)
     try:
         np.linalg.cholesky(matrices)
@@ -281,8 +274,7 @@ def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
 
 
 def _log(matrices: Points) -> Points:
-    """Return matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many
-    digits."""
+    """Return matrix logarithms; of a wide spectrum by singular values of Cholesky factors, which keep twice as many digits."""
     # Log(2^e·A) = e·log 2·I + Log A: with such a power of matrices that are extreme, nothing overflows
     powers = np.frexp(np.diagonal(matrices, axis1=1, axis2=2))[1]
     middle = powers.mean(axis=1).astype(np.intc)

@@ -70,7 +70,7 @@ class Curves:
             mean = ambient.embed(space.present(solve(Records(space, points)).point))
             statistic = mean
             if isinstance(mechanism, AmbientLaplace) and calibration != "as run":
-                statistic = ambient.embed(mechanism.statistic.present(mechanism.statistic.of(Records(space, points))))
+                statistic = ambient.embed(mechanism.present(mechanism.mean(Records(space, points))))
             draws = mechanism.sample(space.present(points), DRAWS, rng)
             embedded = ambient.embed(draws)
             measured[OWN].append(np.linalg.norm(embedded - statistic, axis=1))

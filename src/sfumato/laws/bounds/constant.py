@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from ...numerics.arrays import Array, Points
-from ...numerics.curvature import DEFECT, SMALL, coth_excess, log_sinc, log_sinhc
+from ...numerics.curvature import DEFECT, coth_excess, log_sinc, log_sinhc, near_zero
 from ...spaces.base import Space
 from .base import Bounds, Hadamard
 
@@ -191,8 +191,7 @@ def cot_defect(t: ArrayLike) -> Array:
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = q * (DEFECT[0] + q * (DEFECT[1] + q * (DEFECT[2] + q * (DEFECT[3] + q * DEFECT[4]))))
-    safe = np.where(np.abs(t) < SMALL, 1.0, t)
-    return np.where(np.abs(t) < SMALL, series, 1.0 - safe / np.tan(safe))
+    return near_zero(t, series, lambda t: 1.0 - t / np.tan(t))
 
 
 def chi(t: ArrayLike) -> Array:
@@ -200,8 +199,7 @@ def chi(t: ArrayLike) -> Array:
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = t * (2 * DEFECT[0] + q * (4 * DEFECT[1] + q * (6 * DEFECT[2] + q * (8 * DEFECT[3] + q * 10 * DEFECT[4]))))
-    safe = np.where(np.abs(t) < SMALL, 1.0, t)
-    return np.where(np.abs(t) < SMALL, series, safe / np.sin(safe) ** 2 - 1.0 / np.tan(safe))
+    return near_zero(t, series, lambda t: t / np.sin(t) ** 2 - 1.0 / np.tan(t))
 
 
 def psi(t: ArrayLike) -> Array:

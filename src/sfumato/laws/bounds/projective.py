@@ -47,8 +47,7 @@ class ProjectiveSpace(PositiveCurvature):
         return along, 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
 
     def _local_turning(self, S: Array, u: Array, trace_k: Array) -> tuple[Array, Array]:
-        """Return a bound, with ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t); the rest entry by entry in K −
-        1."""
+        """Return a bound, with ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t); the rest by entries of K−1."""
         linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
         # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity;
         # 2ψ₁ − ψ₂ is convex and starts negative, so where it is positive it rises: its largest value is at S

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import coth_excess, coth_slope, log_sinhc
 from ...spaces.base import Space
-from ...spaces.spd import whiten
+from ...spaces.spd import half_gaps, whiten
 from .base import Hadamard
 from .constant import hyperbolic_divergence
 
@@ -22,14 +22,10 @@ class PositiveDefinite(Hadamard):
         self.curvature = (-0.5, 0.0) if k > 1 else (0.0, 0.0)
         self.radial_growth = 0.5 * float(np.sqrt(k * (k * k - 1) / 3))  # max Σ_{i<j} |lᵢ − lⱼ|/2 over unit vectors l
 
-    def _half_gaps(self, eigenvalues: Array) -> Array:
-        rows, columns = np.triu_indices(self.size, 1)
-        return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
-
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """Return Σ_{i<j} log(sinh(g)/g), g = |lᵢ − lⱼ|/2, l the eigenvalues of the whitened vector (Terras 1988)."""
         eigenvalues = np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), vectors))
-        return np.asarray(np.sum(log_sinhc(self._half_gaps(eigenvalues)), axis=-1))
+        return np.asarray(np.sum(log_sinhc(half_gaps(eigenvalues)), axis=-1))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Return bounds, below: (d−1)·log ρ.  Above: that plus ∫₀^ρ min(k·t/12, c_k)dt, as coth x − 1/x ≤ min(x/3, 1)."""
@@ -64,13 +60,13 @@ class PositiveDefinite(Hadamard):
         """Return the quadrature of :meth:`log_sphere_area`."""
         alpha, w = _on_interval(np.pi / 2, 20)
         w = w * np.sin(alpha) ** (self.dim - 2)
-        half_gaps = np.sin(alpha)[:, None] / np.sqrt(2)
+        gaps = np.sin(alpha)[:, None] / np.sqrt(2)
         if self.size == 3:
             angle, w_angle = _on_interval(np.pi / 3, 8)
             thirds = np.sqrt(2 / 3) * np.cos(angle[:, None] - 2 * np.pi / 3 * np.arange(3))
-            half_gaps = (np.sin(alpha)[:, None, None] * self._half_gaps(thirds)).reshape(-1, 3)
+            gaps = (np.sin(alpha)[:, None, None] * half_gaps(thirds)).reshape(-1, 3)
             w = (w[:, None] * (w_angle * np.sin(3 * angle))).ravel()
-        logs = log_sinhc(rho[..., None, None] * half_gaps).sum(axis=-1)
+        logs = log_sinhc(rho[..., None, None] * gaps).sum(axis=-1)
         top = logs.max(axis=-1, keepdims=True)
         return np.asarray(top[..., 0] + np.log(np.exp(logs - top) @ (w / w.sum())))
 
@@ -128,8 +124,7 @@ class PositiveDefinite(Hadamard):
         return np.asarray(self._trace_excess(reach) + 2 * r * (laplacian + turning))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result
-        3."""
+        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest is Result 3's."""
         if self.size == 1:
             return np.zeros(np.shape(u))
         reach = np.minimum(2 * r + u, r + R)
