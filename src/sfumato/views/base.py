@@ -28,6 +28,7 @@ class View:
     flat = False  # whether a region for the mean leaves a range to each number that is exact
     bounded = ""  # what an error says: in words with the ``error``, the ``factor`` e^error or its ``degrees``
     measured = ""  # what distances are measured in, where ``meaning`` says it in too many words
+    note = ""  # what else there is to say of a picture, in sentences
 
     def things(self, s: Subject) -> str:
         """Return what the records are."""
@@ -70,8 +71,8 @@ class View:
         return f"What was released, beside what was public before (dashed or open){soft}. {self.shown(s)}".strip()
 
     def shown(self, s: Subject) -> str:
-        """Return what else there is to say of the picture, in sentences."""
-        return ""
+        """Return the note, or what else there is to say of this picture."""
+        return self.note
 
     def table(self, s: Subject) -> Rows:
         """Return the value as header and rows."""

@@ -14,7 +14,7 @@ from ..release.population import no_region
 from . import view_of
 from .curator import some
 from .figures import draw
-from .page import Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
+from .page import Grid, Paragraph, Picture, Points, Section, notebook, write_page
 from .plots import render, write_picture
 from .scene import Scene
 from .subject import Links, Subject
@@ -126,13 +126,11 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
 def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str], image: bytes | None = None) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
-    file = Path(path)
-    check_page(file)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
     words = comparison_in_words(comparison)
     if image is None:
         image = render(plot(comparison), words=words)
-    write_page(file, title, _sections(comparison, words), image)
+    write_page(Path(path), title, _sections(comparison, words), image)
 
 
 def _sections(comparison: Comparison, words: str) -> list[Section]:

@@ -153,9 +153,7 @@ class LogCholeskyMatrices(Matrices):
 
     banded = False
     bounded = "every channel's standard deviation, given the channels before it, within a factor of {factor:.4g}"
-
-    def shown(self, s: Subject) -> str:
-        return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
+    note = "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
     def spectrum(self, s: Subject) -> list[Panel]:
         return []

@@ -13,15 +13,11 @@ from typing import NamedTuple
 from ..atomic import write_atomically
 from ..errors import printable
 
-
-def _part(name: str) -> str:
-    """Return a file that is written into pages as it is."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
 PNG = "data:image/png;base64,"
-SCRIPT = _part("turning.js")  # turns landmarks in space
-STYLE = _part("report.css")
+SCRIPT = files(__package__).joinpath("turning.js").read_text(encoding="utf-8")  # turns landmarks in space
+STYLE = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+HOW = "Drag it, or press the arrow keys, to turn it."
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a browser then loads nothing from the network
 
 
 def escape(text: str) -> str:
@@ -175,15 +171,11 @@ def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
     )
 
 
-def check_page(path: Path) -> None:
-    """Raise a ValueError unless a page can be written under this name."""
+def write_page(path: Path, title: str, sections: Sequence[Section], image: bytes) -> None:
+    """Write a page as .html with its picture inside, or as .md with the picture beside it; each whole or not at all.  Other
+    names get a ValueError."""
     if path.suffix.lower() not in (".html", ".md"):
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
-
-
-def write_page(path: Path, title: str, sections: Sequence[Section], image: bytes) -> None:
-    """Write a page as .html with its picture inside, or as .md with the picture beside it; each whole or not at all."""
-    check_page(path)
     if path.suffix.lower() == ".html":
         write_atomically(path, to_html(title, sections, image))
         return
@@ -191,10 +183,6 @@ def write_page(path: Path, title: str, sections: Sequence[Section], image: bytes
     text = to_markdown(title, sections, beside.name)
     write_atomically(beside, image)
     write_atomically(path, text)
-
-
-HOW = "Drag it, or press the arrow keys, to turn it."
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a browser then loads nothing from the network
 
 
 # -- notebooks ---------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ..release import Release
 from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
-from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
+from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, write_page
 from .plots import in_words, plot_release, render
 from .subject import Links, Subject
 from .words import first, guesses, in_short, notes, powers, promise, rounding, running_time, whole
@@ -88,8 +88,6 @@ def write_report(
     # The private mean of 100 vectors of 2 numbers
     ['mean.md', 'mean.png']
     """
-    path = Path(path)
-    check_page(path)
     words = in_words(release, 0.95, channels)
     s = Subject.of(release, 0.95, links, channels)
     view = view_of(release)
@@ -108,7 +106,7 @@ def write_report(
     ]
     if image is None:
         image = render(plot_release(release, links=links, channels=channels), words=words)
-    write_page(path, title, [section for section in sections if section[1]], image)
+    write_page(Path(path), title, [section for section in sections if section[1]], image)
 
 
 def _glance(release: Release) -> list[Block]:
@@ -118,9 +116,8 @@ def _glance(release: Release) -> list[Block]:
     promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     rows = [("Privacy", promised if g.private or g.condition else "none: made for study")]
     if release.gain is not None:
-        rows.append(
-            ("Whole error", f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%")
-        )
+        far = f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%"
+        rows.append(("Whole error", far))
     if release.predicted_error is not None:
         noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
         rows.append(("Error" if release.gain is None else "Of the noise", noise))
@@ -159,7 +156,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     view = view_of(release)
     if release.predicted_error is None:
         return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
-    foreword = whole(release)
+    foreword = [Paragraph(f"{words} Of the noise alone:")] if (words := whole(release)) else []
     start = (
         f"{release.estimate.capitalize()}, without noise, lies within these distances of the released value. They come from "
         f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
@@ -170,9 +167,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
-    blocks: list[Block] = [Paragraph(start), table, Paragraph(PROVEN)]
-    if foreword:
-        blocks.insert(0, Paragraph(f"{foreword[0].upper()}{foreword[1:]} Of the noise alone:"))
+    blocks: list[Block] = [*foreword, Paragraph(start), table, Paragraph(PROVEN)]
     if several := notes(release):
         blocks.append(Points([(f"{fact.about}:", fact.text) for fact in several]))
     if not release.on_manifold:

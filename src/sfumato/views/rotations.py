@@ -19,13 +19,11 @@ class Rotations(View):
     columns = "123"
     centers = ("origin", "identity")
     bounded = "a rotation by {degrees:.3g}°"
+    note = "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once."
 
     def seen(self, s: Subject) -> str:
         angle = np.degrees(np.arccos(np.clip((np.trace(s.centre.T @ s.about) - 1) / 2, -1.0, 1.0)))
         return f"It is turned by {angle:.3g}° from the public centre."
-
-    def shown(self, s: Subject) -> str:
-        return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once."
 
     def scene(self, s: Subject) -> Scene:
         """Return the images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""

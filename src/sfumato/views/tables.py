@@ -19,15 +19,14 @@ COLUMNS = 3  # of vectors in a picture
 class Products(View):
     """Each part as its own view shows it: the error is one for all parts together, so no part is drawn with one of its own."""
 
+    note = "The error is one for all parts together, so none is drawn."
+
     def __init__(self, views: Mapping[str, View]) -> None:
         self.views = views
 
     def things(self, s: Subject) -> str:
         names = [part["name"] for part in s.space_of.parameters["parts"]]
         return f"points with {len(names)} parts ({', '.join(names)})"
-
-    def shown(self, s: Subject) -> str:
-        return "The error is one for all parts together, so none is drawn."
 
     def table(self, s: Subject) -> Rows:
         rows: list[tuple[str, ...]] = []
@@ -65,9 +64,7 @@ def _parts(s: Subject) -> list[Subject]:
 class Frames(View):
     records = "frames of {m} vectors in {k} dimensions"
     origin = "the first axes"
-
-    def shown(self, s: Subject) -> str:
-        return "The error is not drawn: it is a distance between all vectors together, and bounds no single number."
+    note = "The error is not drawn: it is a distance between all vectors together, and bounds no single number."
 
     def table(self, s: Subject) -> Rows:
         return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)

@@ -88,9 +88,8 @@ def _off(release: Release) -> str:
     whole = release.whole
     if whole is not None and whole.gain is not None:
         parts = f"noise {release.noise(0.95):.3g}, the rest clipped or left out"
-        worth = (
-            f"on average {whole.rms:.3g} off, the public {'mean' if whole.relation else 'centre'} {whole.public:.3g}"
-        )
+        public = "mean" if whole.relation else "centre"
+        worth = f"on average {whole.rms:.3g} off, the public {public} {whole.public:.3g}"
         return f"{within} the mean of the records {often}: {parts}; {worth}: {nearer(whole.gain)}."
     clipped = release.estimate
     wide = f"the {'radius found' if release.found_privately else 'public radius'} is {release.ball.radius:.3g}"
@@ -120,8 +119,10 @@ def _released(release: Release) -> Fact:
     sizes = ", ".join(f"{k} {in_words(v)}" for k, v in space.parameters.items())
     about = "; ".join(filter(None, [sizes, f"metric: {space.metric}"]))
     place = f" in the space '{space.name}' ({about})" if release.scalar is None else ""
-    units = f"units ({printable(release.guarantee.unit)})"
-    return Fact("Released", f"{what(release, units)}{place}. {first(release)}.")
+    units = f" of {release.n} units ({printable(release.guarantee.unit)})"
+    if release.chart is not None and release.scalar is None:
+        units = f",{units},"  # the name says of which chart
+    return Fact("Released", f"{release.statistic}{units}{place}. {first(release)}.")
 
 
 def in_digits(factor: float) -> str:
@@ -150,18 +151,15 @@ def promise(release: Release) -> Fact:
     return Fact("Promise", f"{start} {odds}")
 
 
-def stated_epsilon(g: Guarantee) -> float:
-    """Return the ε of the promise, or of the (ε, δ) that follows from it where another kind was asked for."""
-    return g.epsilon if g.asked is None or g.approx is None else g.approx["epsilon"]
-
-
 def _change(g: Guarantee) -> str:
-    """Return by how much the probability of an outcome may change."""
-    epsilon = stated_epsilon(g)
+    """Return by how much the probability of an outcome may change: by the ε of the promise, or by the (ε, δ) that follows from
+    it where another kind was asked for."""
+    approx = None if g.asked is None else g.approx
+    epsilon = g.epsilon if approx is None else approx["epsilon"]
     power = f"e^{epsilon:g} = {in_digits(float(np.exp(epsilon)))}" if epsilon < 50 else f"e^{epsilon:g}"
-    if g.asked is None or g.approx is None:
+    if approx is None:
         return f"by a factor of at most {power}"
-    return f"from p to at most f·p + {powers(str(g.approx['delta']))}, f = {power}"
+    return f"from p to at most f·p + {powers(str(approx['delta']))}, f = {power}"
 
 
 def _also(g: Guarantee) -> str:
@@ -253,10 +251,13 @@ def _estimated(release: Release) -> Fact | None:
 
 
 def _left_out(release: Release) -> Fact | None:
-    if release.scalar is not None or not (words := frozen(release)):
+    chart = release.chart
+    if release.scalar is not None or chart is None or not chart.frozen:
         return None
+    stay, them = ("stays", "it") if chart.frozen == 1 else ("stay", "them")
+    words = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions {stay} as in the public centre"
     counted = "no error above counts" if release.gain is None else "the whole error counts, by a model,"
-    return Fact("Left out", f"{words}, and {counted} what is left out.")
+    return Fact("Left out", f"{words}; nothing is learned about {them}, and {counted} what is left out.")
 
 
 def _look(release: Release) -> Fact | None:
@@ -317,13 +318,6 @@ def in_words(value: Any) -> str:
     return f"[{', '.join(map(in_words, value))}]" if isinstance(value, list) else str(value)
 
 
-def what(release: Release, things: str) -> str:
-    """Return the statistic of so many things."""
-    if release.chart is None or release.scalar is not None:
-        return f"{release.statistic} of {release.n} {things}"
-    return f"{release.statistic}, of {release.n} {things},"  # the name says of which chart
-
-
 def first(release: Release) -> str:
     """Return what was done to records before anything was computed of them."""
     if release.scalar is not None:
@@ -346,17 +340,6 @@ def region(release: Release) -> str:
     directions = f"{p} of {p + chart.frozen}" if chart.frozen else f"all {p}"
     lengths = f"semi-axes from {min(chart.axes):.3g} to {max(chart.axes):.3g} ({chart.source})"
     return f"the public ellipsoid with {directions} directions and {lengths} about a public centre"
-
-
-def frozen(release: Release) -> str:
-    """Return what a release by chart does not tell; empty if there is no such thing."""
-    chart = release.chart
-    if chart is None or not chart.frozen:
-        return ""
-    count = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions"
-    if chart.frozen == 1:
-        return f"{count} stays as in the public centre; nothing is learned about it"
-    return f"{count} stay as in the public centre; nothing is learned about them"
 
 
 def telling(release: Release, bound: float | None) -> bool:
