@@ -22,7 +22,8 @@ from benchmarks.cases import Case
 from benchmarks.peers import space_of
 from sfumato.app import cli
 from sfumato.mechanisms import base
-from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask
+from sfumato.records import Records, delayed_parts, lazy, on_dask
+from sfumato.records.memory import add_moments
 from sfumato.records.sources import memory_bytes
 
 with warnings.catch_warnings():

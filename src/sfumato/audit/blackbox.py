@@ -118,14 +118,10 @@ class Case:
         event = best_event(first, second, scores.names, 1 - confidence, self.claim)[1]
         seen = np.concatenate([first[:, event.column], second[:, event.column]])
         del first, second
-
-        def fresh() -> Iterator[tuple[Array, Array]]:
-            for part in _chunks(draws - 2 * size):
-                a, b = (self._columns(data, part, scores)[:, event.column] for data in sides)
-                yield a, b
-
+        parts = _chunks(draws - 2 * size)
+        fresh = ([self._columns(data, part, scores)[:, event.column] for data in sides] for part in parts)
         about |= {"pair": pair.name, "claim": self.claim, "confidence": confidence}
-        return count(event, seen, fresh(), **about)
+        return count(event, seen, fresh, **about)
 
     def _features(self, pair: Pair) -> Features:
         targets = []

@@ -18,7 +18,7 @@ from scipy.special import betaincinv, ndtri, rel_entr
 
 from ..laws.privacy import GDP, ZCDP, ApproxDP, Privacy, PureDP
 from ..numerics.arrays import Array
-from ..views.figures import QUIET, SHARP, SOFT
+from ..views.figures import QUIET, SHARP, SOFT, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -209,11 +209,9 @@ class Verdict:
 
     def plot(self) -> Figure:
         """Draw the score of the event at both data sets, and the bound that each threshold would give."""
-        from matplotlib.figure import Figure
-
         symbol = self.claim.symbols[0]
-        figure = Figure(figsize=(7, 5.5), layout="constrained")
-        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+        drawn = figure(7, 5.5)
+        top, bottom = drawn.subplots(2, 1, sharex=True, height_ratios=[3, 2])
         for counts, label, colour in zip(self.histograms, ("D", "D′"), (SHARP, SOFT), strict=True):
             top.stairs(counts / self.draws, self.edges, label=f"at {label}", color=colour, fill=True, alpha=0.25)
             top.stairs(counts / self.draws, self.edges, color=colour)
@@ -233,10 +231,10 @@ class Verdict:
         bottom.set_ylabel(f"lower bound on {symbol}")
         bottom.set_ylim(0, 1.15 * max(self.claimed, self.lower, float(bounds.max())))
         bottom.set_xlabel(f"{self.event.score}\n{self.pair}", fontsize=9)
-        return figure
+        return drawn
 
 
-def count(event: Event, seen: Array, fresh: Iterable[tuple[Array, Array]], **about: Any) -> Verdict:
+def count(event: Event, seen: Array, fresh: Iterable[Sequence[Array]], **about: Any) -> Verdict:
     """Return the verdict on an event, counted in parts of fresh scores at D and D'; ``seen`` scores set the picture's frame."""
     low, high = (float(end) for end in np.quantile(seen, [1e-3, 1 - 1e-3]))
     low = min(low, event.threshold)

@@ -165,16 +165,6 @@ def join(columns: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(columns)
 
 
-def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
-    """Return the arrays that hold one value for each of n records."""
-    labels = {}
-    for name, array in arrays.items():
-        if array.size == n == max(array.shape, default=0) and array.dtype.kind in "biufSU":
-            flat = array.reshape(n)
-            labels[name] = np.char.decode(flat, "utf-8", "replace") if array.dtype.kind == "S" else flat
-    return labels
-
-
 def texts(name: str, values: list[str]) -> NDArray[Any]:
     """Return a column of labels from a text file: numbers if all are written as such, otherwise text ("007" is text)."""
     for pattern, kind in ((_WHOLE, np.int64), (_DECIMAL, np.float64)):

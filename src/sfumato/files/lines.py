@@ -56,7 +56,7 @@ def count(text: str, line: int, what: str) -> int:
     return int(text)
 
 
-def numbers(tokens: list[str], line: int) -> list[float]:
+def numbers_of(tokens: list[str], line: int) -> list[float]:
     """Return the numbers of a line."""
     try:
         return [number(token) for token in tokens]
@@ -71,4 +71,4 @@ def coordinates(line: Line, dim: int) -> list[float]:
         raise FileError(
             f"line {line.number}: expected {'two' if dim == 2 else 'three'} coordinates, found {shown(line.text)}"
         )
-    return numbers(tokens, line.number)
+    return numbers_of(tokens, line.number)

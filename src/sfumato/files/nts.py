@@ -6,7 +6,7 @@ import numpy as np
 
 from .base import Contents, Dataset, FileError, Format, Labels, shown
 from .labels import strings
-from .lines import Line, lines_of, numbers
+from .lines import Line, lines_of, numbers_of
 
 _HEADER = re.compile(
     r"(?P<type>[0-9]+)\s+(?P<n>[0-9]{1,18})(?P<rows>[LBE]?)\s+(?P<p>[0-9]{1,18})(?P<columns>[LBE]?)\s+(?P<missing>[01])"
@@ -38,9 +38,9 @@ def read_nts(text: str) -> Contents:
     if p % dim:
         raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
     names, body = _named(tokens, n, p, rows, column_names)
-    table = np.array([numbers([token], line)[0] for token, line in body]).reshape(n, p)
+    table = np.array([numbers_of([token], line)[0] for token, line in body]).reshape(n, p)
     if header["missing"] == "1":
-        table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
+        table[table == numbers_of([header["code"]], lines[0].number)[0]] = np.nan
     if p == dim:
         return {"": Dataset(table[None], "landmarks")}
     labels: Labels = {"ID": strings("ID", names)} if names else {}

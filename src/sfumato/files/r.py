@@ -6,6 +6,7 @@ import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,19 +114,16 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
     """Return rdata's constructors, bounded: R writes 1:n as three numbers, and all together may not take more than the room."""
     left = room // 8
 
-    def bounded(make: Any) -> Any:
-        def construct(state: Any) -> Any:
-            nonlocal left
-            if isinstance(state.value, np.ndarray):
-                length = float(state.value[0])
-                if not 0 <= length <= left:
-                    raise FileError(f"a sequence of {length:.0f} numbers, over the limit of {room} bytes")
-                left -= int(length)
-            return make(state)
+    def bounded(make: Any, state: Any) -> Any:
+        nonlocal left
+        if isinstance(state.value, np.ndarray):
+            length = float(state.value[0])
+            if not 0 <= length <= left:
+                raise FileError(f"a sequence of {length:.0f} numbers, over the limit of {room} bytes")
+            left -= int(length)
+        return make(state)
 
-        return construct
-
-    return {name: bounded(make) for name, make in constructors.items()}
+    return {name: partial(bounded, make) for name, make in constructors.items()}
 
 
 # -- R's objects -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from .arrays import arrange, landmarks, layout_named, needs
 from .base import AmbiguousError, Choice, Contents, Dataset, FileError, Labels, Named, Wanted, listed, shown
 from .columns import read_table
 from .curves import Curved
-from .labels import per_record
 from .table import Table
 
 
@@ -45,11 +44,15 @@ def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool =
 
 def _labels(others: Contents, n: int) -> Labels:
     """Return the labels of n records from all that the file holds beside them."""
-    labels = per_record({key: item for key, item in others.items() if isinstance(item, np.ndarray)}, n)
-    for item in others.values():
-        if isinstance(item, Table) and len(item) == n:
-            labels = {**item.labels([]), **labels}
-    return labels
+    arrays: Labels = {}
+    columns: Labels = {}
+    for name, one in others.items():
+        if isinstance(one, Table) and len(one) == n:
+            columns = {**one.labels([]), **columns}
+        elif isinstance(one, np.ndarray) and one.size == n == max(one.shape, default=0) and one.dtype.kind in "biufSU":
+            flat = one.reshape(n)
+            arrays[name] = np.char.decode(flat, "utf-8", "replace") if one.dtype.kind == "S" else flat
+    return columns | arrays
 
 
 def _asked(items: Contents, choice: Choice) -> Contents:

@@ -15,7 +15,7 @@ from .csv_text import rows_of
 from .curves import Curved, Specimen
 from .json_text import parsed
 from .labels import numbers
-from .lines import lines_of, number
+from .lines import lines_of, numbers_of
 
 _COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
 _STATUS = len(_COLUMNS)  # where Slicer 5 writes whether a point was placed, in a column that its header does not name
@@ -48,10 +48,7 @@ def read_fcsv(text: str) -> Contents:
 def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
     if len(row) < len(names):
         raise FileError(f"line {line}: {len(row)} values, but '# columns =' names {len(names)}; is the file cut?")
-    try:
-        x, y, z = (number(row[names.index(axis)].strip() or "NA") for axis in "xyz")
-    except ValueError as error:
-        raise FileError(f"line {line}: {error}") from None
+    x, y, z = numbers_of([row[names.index(axis)].strip() or "NA" for axis in "xyz"], line)
     placed = len(row) <= _STATUS or names != _COLUMNS or row[_STATUS].strip() in ("", _PLACED)
     return [sign * x, sign * y, z] if placed else _NOWHERE.tolist()
 

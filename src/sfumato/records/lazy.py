@@ -163,18 +163,16 @@ def _pieces(part: Any, rows: int) -> Iterator[Any]:
 
 def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _Sum | None:
     """Return the function summed over the chunks of a part; None for a part without records."""
-    n = 0
 
-    def of_piece(piece: Any) -> Any:
-        nonlocal n
-        n += len(piece)
-        return function(piece if prepare is None else prepare(piece), None)
+    def of_piece(piece: Any) -> _Sum:
+        return _Sum(function(piece if prepare is None else prepare(piece), None), len(piece))
 
-    pieces = _pieces(part, rows)
-    first = next(pieces, None)
-    if first is None:
-        return None
-    return _Sum(in_pairs(combine, map(of_piece, chain([first], pieces))), n)
+    def add(a: _Sum, b: _Sum) -> _Sum:
+        return _Sum(combine(a.value, b.value), a.n + b.n)
+
+    sums = map(of_piece, _pieces(part, rows))
+    first = next(sums, None)
+    return None if first is None else in_pairs(add, chain([first], sums))
 
 
 def _start(space: Space, prepare: Any, rows: int, most: int, parts: list[Any]) -> Points:

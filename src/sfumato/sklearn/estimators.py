@@ -93,17 +93,6 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _more_tags(self) -> dict[str, Any]:  # the same, for scikit-learn 1.5
         return {"non_deterministic": True, "X_types": ["2darray", "3darray"]}
 
-    def _require(self, *names: str) -> list[Any]:
-        """Return required parameters.  scikit-learn constructs estimators without any, so ``fit`` checks for them."""
-        values = [getattr(self, name) for name in names]
-        missing = [name for name, value in zip(names, values, strict=True) if value is None]
-        if missing:
-            raise ValueError(
-                f"{type(self).__name__} needs {' and '.join(missing)}: give public knowledge, chosen before the data are seen "
-                "and never computed from them"
-            )
-        return values
-
     def _known(self, shape: tuple[int, ...]) -> tuple[Region, Privacy]:
         """Return the region and the promise; without a space it is of positive definite matrices of the size of records."""
         name = type(self).__name__
@@ -117,7 +106,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             region = check_region(self.region, "region must be")
             self._leave_out("space", "metric", "center", "radius")
             return region, self._promise()[0]
-        promise, center, radius, *_ = self._promise("center", "radius")
+        promise, center, radius = self._promise("center", "radius")
         if self.space is not None:
             self._leave_out("metric")
             return Ball(self.space, center, radius), promise
@@ -129,9 +118,16 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return Ball(space_from(METRICS.get(metric, metric), {"size": len(center)}), center, radius), promise
 
     def _promise(self, *names: str) -> list[Any]:
-        """Return what is promised, by an ε or the privacy in its place, and other required parameters."""
-        values = self._require(*names, *(() if self.privacy is not None else ("epsilon",)))
-        return [as_privacy(self.epsilon, self.privacy), *values]
+        """Return what is promised, by an ε or the privacy in its place, and other required parameters.  scikit-learn constructs
+        estimators without any, so ``fit`` checks for them."""
+        required = names if self.privacy is not None else (*names, "epsilon")
+        missing = [name for name in required if getattr(self, name) is None]
+        if missing:
+            raise ValueError(
+                f"{type(self).__name__} needs {' and '.join(missing)}: give public knowledge, chosen before the data are seen "
+                "and never computed from them"
+            )
+        return [as_privacy(self.epsilon, self.privacy), *(getattr(self, name) for name in names)]
 
     def _leave_out(self, *names: str) -> None:
         """Raise an error if one of these parameters is given."""
