@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,13 @@ from .table import home_of, is_frame, read_frame
 Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 MOST = 600  # characters of the words of a message
 LONGEST = 100  # characters of a value in it
+
+
+class _Remembered(NamedTuple):
+    """A path, and what its files hold, once they were read."""
+
+    path: Any
+    parsed: Parsed
 
 
 def read(
@@ -72,24 +79,7 @@ def read(
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     """
-    return reader(path)(space, columns=columns, array=array, missing=missing, curves=curves)
-
-
-def reader(path: Any) -> Callable[..., Dataset]:
-    """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
-    return partial(_read_as, path, {})
-
-
-def _read_as(
-    path: Any,
-    parsed: Parsed,
-    space: Space | type[Space] | Family | None = None,
-    columns: str | Sequence[str] | None = None,
-    array: str | None = None,
-    missing: Any = None,
-    curves: Any = None,
-) -> Dataset:
-    """Return the records of a path as points of a space; ``parsed`` holds what its files hold, once they were read."""
+    path, parsed = path if isinstance(path, _Remembered) else _Remembered(path, {})
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
@@ -107,6 +97,11 @@ def _read_as(
         more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
         raise FileError(printable(f"{data.path}: {words[:MOST]}"), *remedy(value), more)
     return data
+
+
+def reader(path: Any) -> Callable[..., Dataset]:
+    """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
+    return partial(read, _Remembered(path, {}))
 
 
 def as_data(points: Any, space: Space) -> Any:
