@@ -162,19 +162,14 @@ def landmarks(data: Dataset, space: Wanted) -> Dataset:
 
 def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
     """Return what a space that takes several layouts calls this one, for a message."""
-    layouts = _layouts(space, shape)
+    layouts = layouts_of(space, shape)
     name = next((name for name, own in layouts.items() if own == shape), None)
     if name is None or len(layouts) == 1:
         return ""
     return f", as {name}" + (", scalar first (w, x, y, z)" if name == QUATERNIONS else "")
 
 
-def takes_quaternions(space: Wanted) -> bool:
-    """Tell whether points of the space may be written as quaternions."""
-    return QUATERNIONS in _layouts(space, (4,))
-
-
-def _layouts(space: Wanted, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+def layouts_of(space: Wanted, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
     """Return the layouts of the space, or of that of a family whose points have this shape."""
     if isinstance(space, Family):
         try:
@@ -193,7 +188,7 @@ def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
         return kind == space.kind and (not isinstance(dim, int) or shape[1] == dim)
     if isinstance(space, Family) and kind == space.kind:
         return True
-    layouts = _layouts(space, shape)
+    layouts = layouts_of(space, shape)
     return shape in layouts.values() and (kind == space.kind or (len(layouts) > 1 and kind == _kind(shape)))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import Fix
 from ..spaces import GLOBE, Space
 from ..spaces.family import Family
-from .arrays import arrange, fits, landmarks, layout_named, needs, takes_quaternions, widths
+from .arrays import QUATERNIONS, arrange, fits, landmarks, layout_named, layouts_of, needs, widths
 from .base import AmbiguousError, Dataset, FileError, Wanted, listed, measured, shown
 from .labels import spelled
 from .lines import is_number
@@ -347,7 +347,7 @@ def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[
 def quaternions(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return points (w, x, y, z) from columns named as the parts of a quaternion, in any order.  Names that do not begin with
     q mean that only where the space takes quaternions; where it is not known and most rows have length one, it is asked for."""
-    takes = takes_quaternions(space)
+    takes = QUATERNIONS in layouts_of(space, (4,))
     if space is not None and not takes:
         return None
     whole: list[list[str]] = []

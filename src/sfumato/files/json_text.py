@@ -1,6 +1,7 @@
 """JSON: nested lists of numbers, named arrays, rows of named values, points of GeoJSON, and sfumato's own releases."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,7 @@ def read_json(text: str) -> Contents:
     document = parsed(text)
     if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
         document = document.get("value")
-    contents: Contents = {}
-    _collect("", document, contents, 0)
-    return contents
+    return dict(_collect("", document, 0))
 
 
 def parsed(text: str, hint: str = "") -> Any:
@@ -35,17 +34,17 @@ def parsed(text: str, hint: str = "") -> Any:
 JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
 
 
-def _collect(name: str, item: Any, contents: Contents, depth: int) -> None:
-    """Put what could be records into ``contents``, by its path in the document."""
+def _collect(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield what could be records, with its path in the document."""
     if isinstance(item, dict):
         item = _rows(item)
     if isinstance(item, dict) and depth < DEEPEST:
         for key, value in item.items():
-            _collect(f"{name}${key}" if name else str(key), value, contents, depth + 1)
+            yield from _collect(f"{name}${key}" if name else str(key), value, depth + 1)
     elif isinstance(item, list) and item:
         records = _table(item) if all(isinstance(one, dict) for one in item) else _array(item)
         if records is not None:
-            contents[name] = records
+            yield name, records
 
 
 def _rows(item: dict[str, Any]) -> dict[str, Any] | list[Any]:
