@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain, count
 from typing import Any, TypeVar
 
 from .memory import one_thread
@@ -112,9 +112,7 @@ def _on_cluster(client: Any, task: Any, parts: list[Any], tick: Callable[[int], 
     groups = together(client, parts)
     futures = client.compute([task([parts[i] for i in group]) for group in groups])
     sizes = {future.key: len(group) for future, group in zip(futures, groups, strict=True)}
-    done = 0
-    for future in as_completed(futures):
-        done += sizes[future.key]
+    for done in accumulate(sizes[future.key] for future in as_completed(futures)):
         tick(done)
     sums = dict(zip(chain(*groups), chain(*client.gather(futures)), strict=True))
     return [sums[i] for i in range(len(parts))]
@@ -127,13 +125,11 @@ def _here(task: Any, parts: list[Any], tick: Callable[[int], None]) -> list[Any]
 
     tasks = [task([part]) for part in parts]
     keys = {task.key for task in tasks}
-    done = 0
+    numbers = count(1)
 
-    def count(key: Any, *_: object) -> None:
-        nonlocal done
+    def finished(key: Any, *_: object) -> None:
         if key in keys:
-            done += 1
-            tick(done)
+            tick(next(numbers))
 
-    with Callback(posttask=count):
+    with Callback(posttask=finished):
         return [only for (only,) in compute(*tasks)]
