@@ -119,13 +119,9 @@ def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset
     format = None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            if frame:
-                format = Format(home_of(source), read_frame)
-                contents = read_frame(source)
-            else:
-                if path not in parsed:
-                    parsed[path] = parse(path)
-                format, contents = parsed[path]
+            if frame or path not in parsed:
+                parsed[path] = (Format(home_of(source), read_frame), read_frame(source)) if frame else parse(path)
+            format, contents = parsed[path]
             records = pick(contents, space, choice, format.records_last)
             points = choice.filled(np.ascontiguousarray(records.points, dtype=np.float64))
     except FileError as error:
