@@ -125,8 +125,7 @@ def exact_loss(
     if not isinstance(mechanism, ManifoldMechanism):
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
     targets = [target_of(mechanism, data) for data in (first, second)]
-    n = len(np.asarray(first))
-    plan = mechanism.at(n)
+    plan = mechanism.at(len(np.asarray(first)))
     reach = plan.error_quantile(1 - IGNORED)
     grids = [grid(target, plan.noise_length, reach, count) for target in targets]
     outputs = np.concatenate([x for x, _ in grids])

@@ -13,7 +13,7 @@ from ..numerics.arrays import Array
 from ..regions.ball import Ball
 from ..spaces import Space, space_from
 from ..views.figures import figure
-from .store import Compute, Row, Store, Variant, markdown_table, save_figure
+from .store import Compute, Row, Store, Variant, markdown_table, save_figure, summary
 from .synthetic import corpus_callosa, corpus_callosum_template
 
 RADIUS = 0.125
@@ -72,7 +72,7 @@ class Callosa:
     def _cell(self, bandwidth: float, variant: Variant, rng: np.random.Generator) -> list[Row]:
         calibration, label, mechanism = variant
         space = self.space
-        n = len(self.outlines)
+        where = (len(self.outlines), EPSILON, space.dim)
         mean = frechet_mean(space, space.present(mechanism.ball.clip(self.outlines))).point
         private = mechanism.sample(self.outlines, DRAWS, rng)
         rows = []
@@ -80,8 +80,7 @@ class Callosa:
             distance = space.distance(mean, outlines)
             measured = (distance, np.sin(distance), crosses_itself(outlines).astype(np.float64))
             for quantity, values in zip(QUANTITIES, measured, strict=True):
-                measure = (float(values.mean()), float(values.std(ddof=1) / np.sqrt(DRAWS)), DRAWS)
-                rows.append(Row("shapes", calibration, label, quantity + state, n, EPSILON, space.dim, *measure))
+                rows.append(Row("shapes", calibration, label, quantity + state, *where, *summary(values[None]), DRAWS))
         return rows
 
     def _placed(self, outlines: Array) -> Array:
