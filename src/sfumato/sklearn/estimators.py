@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,9 +42,6 @@ from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region, check_region
 from ..spaces import Space, space_from
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 # pyRiemann's names of the metrics of positive definite matrices, and the spaces that have them
 METRICS = {
@@ -84,7 +81,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         copy._is_clone = True
         return copy
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # a release takes no seed
         tags.input_tags.three_d_array = True
@@ -316,7 +313,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     classes_: Array = field(init=False)
     covmeans_: Array = field(init=False)
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
