@@ -14,7 +14,7 @@ from attacks.walks import LONG, suspicious
 from sfumato.audit import Pair, audit, neighbours
 from sfumato.audit.blackbox import Draw, admitted, region_of
 from sfumato.audit.broken import broken_charts, broken_variants, wrong_volume
-from sfumato.audit.exact import MOST, look_loss
+from sfumato.audit.exact import MOST
 from sfumato.audit.pairs import SIZES
 from sfumato.audit.trial import mechanisms, save, worst_exact
 from sfumato.laws.bounds import bounds_of, has_bounds
@@ -102,7 +102,7 @@ def _worst(mechanism: Mechanism, region: Settled, sizes: Sequence[int]) -> float
 
 def _look() -> float:
     looked = looks.LookedAt(EPSILON)
-    return max(look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs())
+    return max(looks.look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs())
 
 
 def _our_cases(settings: Settings) -> list[Case]:

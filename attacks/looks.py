@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import laplace
 
 from sfumato.audit import Pair
+from sfumato.audit.exact import far
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms.stages import Looked
 from sfumato.numerics.arrays import Array
@@ -51,6 +54,21 @@ class LookedAt:
             if len(rows):
                 output[rows, 1:] = made.draws(records, len(rows), rng)
         return output
+
+
+def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
+    """Return the largest loss of a look, by a Laplace variable, and the release after it, in the chart or the ball.
+
+    It is a formula in any dimension."""
+    chart = stage.look.chart
+    data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
+    means = [stage.means(records) for records in data]
+    room = [(stage.limit - stage.look.ball.radius * far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
+    losses = []
+    for kept, after, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
+        one, other = (laplace.logcdf(x if kept else -x, scale=stage.width) for x in room)
+        losses.append(abs(one - other) + far(means[0][side], means[1][side]) / after.scale.sigma)
+    return float(max(losses))
 
 
 def pairs(sizes: Sequence[int] = (1, 2, 10)) -> list[Pair]:

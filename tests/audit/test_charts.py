@@ -6,7 +6,6 @@ import pytest
 import sfumato as sf
 from attacks import looks
 from sfumato.audit import audit, broken, exact_loss, neighbours
-from sfumato.audit.exact import look_loss
 from sfumato.mechanisms.stages import Looked
 
 EPSILON = 1.0
@@ -94,7 +93,7 @@ def test_axes_that_are_not_settled_are_refused(rng):
 def test_a_look_and_its_release_lose_no_more_than_claimed_together():
     """What the look moves is counted on top of what the release does: each alone would lose 0.1 and 0.9."""
     looked = looks.LookedAt(EPSILON)
-    losses = [look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs()]
+    losses = [looks.look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs()]
     assert 0.99 < max(losses) <= EPSILON
     assert min(losses) == pytest.approx(0.9, rel=1e-6)
 

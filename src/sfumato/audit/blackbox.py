@@ -205,8 +205,7 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
         return mechanism
     if not isinstance(mechanism, ManifoldMechanism):
         return mechanism.sample
-    space = mechanism.space
-    return lambda data, size, rng: facing(mechanism.ball, space.validate(mechanism.sample(data, size, rng)))
+    return lambda data, size, rng: facing(mechanism.ball, mechanism.space.validate(mechanism.sample(data, size, rng)))
 
 
 def releases(mechanism: Mechanism) -> Draw:

@@ -91,8 +91,7 @@ class _InMetric(Ellipsoid):
 def wrong_norm(region: Ellipsoid, epsilon: float) -> Draw:
     """Return draws by a chart that clips in the wrong norm."""
     parameters = region.parameters() | {"source": "in the wrong norm"}  # so that it does not equal the right one
-    chart = _InMetric(region.space, **parameters)
-    return TangentKNorm(chart, epsilon).sample
+    return TangentKNorm(_InMetric(region.space, **parameters), epsilon).sample
 
 
 @_maker

@@ -1,7 +1,7 @@
 """The exact audit: the log density ratio of a mechanism at two data sets, normalisers by quadrature.
 
 Where the dimension is at most three this needs no draws: the largest loss over a grid of outputs is found to the accuracy of
-the quadrature, not of a sample.  For a chart, and for a look before it, the loss is a formula in any dimension.
+the quadrature, not of a sample.  For a chart the loss is a formula in any dimension.
 """
 
 import math
@@ -11,14 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import laplace
 
 from ..laws.bounds import bounds_of
 from ..laws.radial import gauss_legendre
 from ..laws.sampling import Target
 from ..mechanisms import ManifoldLaplace, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
-from ..mechanisms.stages import Looked
 from ..numerics.arrays import Array, Points
 from ..records import Records
 
@@ -167,21 +165,9 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
     plan = mechanism.at(data[0].n)
     means = [plan.mean(records) for records in data]
     where = plan.chart.point(np.array([float(x) for x in means[0]]))
-    return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), plan.allowed)
+    return Loss(far(*means) / plan.scale.sigma, mechanism.space.present(where), plan.allowed)
 
 
-def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
-    """Return the largest loss of a look, by a Laplace variable, and the release after it, in the chart or the ball."""
-    chart = stage.look.chart
-    data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
-    means = [stage.means(records) for records in data]
-    room = [(stage.limit - stage.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
-    losses = []
-    for kept, after, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
-        one, other = (laplace.logcdf(x if kept else -x, scale=stage.width) for x in room)
-        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / after.scale.sigma)
-    return float(max(losses))
-
-
-def _far(first: Sequence[Fraction], second: Sequence[Fraction]) -> float:
+def far(first: Sequence[Fraction], second: Sequence[Fraction]) -> float:
+    """Return the Euclidean distance of two means."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)))

@@ -1,7 +1,7 @@
 """What the columns of a table hold: their names say it (landmarks, entries of matrices, angles), or else their number."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -263,10 +263,9 @@ def _is_long(table: Table, space: Wanted, specimen: str | None, point: str | Non
     return space is not None  # all landmarks of a single specimen
 
 
-def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]:
-    """Return the columns that are not the same in all rows of a specimen; refuse one that is the same in most specimens, a
+def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> Iterator[str]:
+    """Yield the columns that are not the same in all rows of a specimen; refuse one that is the same in most specimens, a
     label with a mistake in it: without it, nobody would be asked whose records they are."""
-    varying = []
     for name, column in table.columns.items():
         forms = np.array([spelled(value) for value in column.tolist()])[rows]
         same = (forms == forms[:, :1]).all(axis=1)
@@ -278,8 +277,7 @@ def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]
                 "the specimen, or leave the column out"
             )
         if not same.all():
-            varying.append(name)
-    return varying
+            yield name
 
 
 def _ranks(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:

@@ -14,9 +14,7 @@ from ..spaces.base import Space, named_entry
 from .base import Dataset, measured
 
 _NINES = [float(f"{whole}{part}") for whole in (99, 999, 9999, 99999, 999999) for part in ("", ".9", ".99")]
-CODES = np.array(
-    [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
-)
+CODES = [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
 ENOUGH = 8  # other numbers, before one can stand apart from them
 CODE = "many programs write this for a missing value: "
 

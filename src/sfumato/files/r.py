@@ -129,9 +129,8 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 # -- R's objects -----------------------------------------------------------------------------------------------------------
 def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
     """Return an object of R: a data frame, an array, a list with names or without; None for anything else."""
-    kind = item.info.type.name
     attributes = dict(_pairs(item.attributes))
-    if kind != "VEC":
+    if item.info.type.name != "VEC":
         return _array(item, attributes)
     if depth > DEEPEST:
         return None

@@ -86,11 +86,8 @@ def read(
     choice = Choice(chosen, array, codes(missing), wanted(curves))
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
         data = _read(path, space, choice, parsed)
-    elif isinstance(path, str | os.PathLike):
-        data = _together([_read(one, space, choice, parsed) for one in _files_of(Path(path))], choice)
-        data = replace(data, path=Path(path))
     else:
-        data = _together([_read(one, space, choice, parsed) for one in path], choice)
+        data = _together(path, space, choice, parsed)
     doubts = suspects(data) if choice.missing is None else []
     if doubts:
         words, value = doubts[0]
@@ -156,8 +153,10 @@ def _files_of(folder: Path) -> list[Path]:
     return sorted(files, key=lambda path: [int(s) if s.isdecimal() else s for s in re.split("([0-9]+)", path.name)])
 
 
-def _together(parts: list[Dataset], choice: Choice) -> Dataset:
-    """Return the records of several files as one data set."""
+def _together(path: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
+    """Return the records of several files, or of a folder of them, as one data set."""
+    folder = isinstance(path, str | os.PathLike)
+    parts = [_read(one, space, choice, parsed) for one in (_files_of(Path(path)) if folder else path)]
     if not parts:
         raise FileError("no file was given")
     first = parts[0]
@@ -168,7 +167,8 @@ def _together(parts: list[Dataset], choice: Choice) -> Dataset:
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
     source = first.source if len(parts) == 1 else f"{first.source}, of each of {len(parts)} files"
     points = np.concatenate([part.points for part in parts])
-    return replace(first, points=points, labels=labels, source=source, lines=())
+    path = Path(path) if folder else first.path
+    return replace(first, path=path, points=points, labels=labels, source=source, lines=())
 
 
 def _check_alike(part: Dataset, first: Dataset, choice: Choice) -> None:

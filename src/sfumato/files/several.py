@@ -64,9 +64,7 @@ def _asked(items: Contents, choice: Choice) -> Contents:
     if len(items) == 1 and "" in items:  # one axis makes a label, unless it stands alone
         return items
     arrays = {name: item for name, item in items.items() if isinstance(item, np.ndarray)}
-    rows = {
-        name for name, item in arrays.items() if item.ndim >= 2 - np.iscomplexobj(item) and item.dtype.kind in "biufc"
-    }
+    rows = {name for name, one in arrays.items() if one.ndim >= 2 - np.iscomplexobj(one) and one.dtype.kind in "biufc"}
     return {name: item for name, item in items.items() if name in rows or name not in arrays}
 
 

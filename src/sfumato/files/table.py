@@ -126,7 +126,5 @@ def _column(name: str, series: Any) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
         return np.asarray(values)
     cells = series.to_list()
-    missing = (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value) for value in cells
-    )
-    return as_column(name, [None if gone else value for gone, value in zip(missing, cells, strict=True)])
+    missing = (cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell) for cell in cells)
+    return as_column(name, [None if gone else cell for gone, cell in zip(missing, cells, strict=True)])

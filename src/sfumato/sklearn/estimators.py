@@ -337,8 +337,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
         words = unit if isinstance(unit, str) else PERSON
         options: dict[str, Any] = {"invalid": self.invalid, "budget": self.budget, "allow_useless": self.allow_useless}
-        names = classes.tolist()
-        self.release_ = private_class_means(records, kind, names, region, promise, unit, words, **options)
+        self.release_ = private_class_means(records, kind, classes.tolist(), region, promise, unit, words, **options)
         self.classes_ = classes
         self.covmeans_ = self.release_.means_in(region.space)
         self._space = region.space
@@ -349,8 +348,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_is_fitted(self)
         space = self._space
         points = space.validate(self._records(X, space, reset=False))
-        means = space.validate(self.covmeans_)
-        return np.stack([space.distance(mean, points) for mean in means], axis=1)
+        return np.stack([space.distance(mean, points) for mean in space.validate(self.covmeans_)], axis=1)
 
     def predict(self, X: Any) -> Any:
         """Return the class whose mean is nearest to each record."""

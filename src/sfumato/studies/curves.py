@@ -78,9 +78,8 @@ class Curves:
             if self.indefinite and isinstance(mechanism, AmbientLaplace):
                 measured.setdefault(INDEFINITE, []).append(np.linalg.eigvalsh(draws)[:, 0] <= 0)
         arrays = {quantity: np.asarray(values, dtype=np.float64) for quantity, values in measured.items()}
-        where = (n, self.epsilon, space.dim)
         return [
-            Row(self.name, calibration, label, quantity, *where, *summary(array), array.size)
+            Row(self.name, calibration, label, quantity, n, self.epsilon, space.dim, *summary(array), array.size)
             for quantity, array in arrays.items()
         ]
 
@@ -140,7 +139,6 @@ COLOURS = {
 
 def sphere_curves(quick: bool) -> Curves:
     """Return the panel of S², r = π/8, data uniform in polar angle and radius about the north pole."""
-    space = space_from("sphere", {"dim": 2})
     radius = np.pi / 8
 
     def data(n: int, rng: np.random.Generator) -> Points:
@@ -149,7 +147,7 @@ def sphere_curves(quick: bool) -> Curves:
         return np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=1)
 
     sizes = (10, 50, 100, 500) if quick else (10, 20, 35, 50, 75, 100, 150, 200, 300, 500)
-    ball = Ball(space, [0.0, 0.0, 1.0], radius)
+    ball = Ball(space_from("sphere", {"dim": 2}), [0.0, 0.0, 1.0], radius)
     return Curves("sphere", "Sphere S², r = π/8, ε = 1", ball, sizes, data, projected=True)
 
 

@@ -151,15 +151,14 @@ class Section:
         for axes, setting in zip(panels, self.settings, strict=True):
             for label, (colour, style) in zip(self.curves, looks, strict=True):
                 rows = sorted(store.select(study=setting.name, mechanism=label), key=self._at)
-                axes.plot(
-                    [self._at(row) for row in rows], [row.mean for row in rows], ls=style, color=colour, label=label
-                )
+                at = [self._at(row) for row in rows]
+                axes.plot(at, [row.mean for row in rows], ls=style, color=colour, label=label)
             for (label, points), mark in zip(setting.published.items(), "os", strict=False):
                 axes.plot([*points], [*points.values()], mark, color="black", mfc="white", ms=7, label=label)
             axes.set(xscale="log", xlabel=self.along, title=setting.name)
             axes.set_yscale("log", subs=(2, 5))
             axes.yaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
-            mark_ticks(axes, [self._at(row) for row in rows])
+            mark_ticks(axes, at)
             plain(axes)
             axes.tick_params(which="both", colors=TEXT, labelsize=9)
         panels[0].set_ylabel("excess risk" if self.risk else "mean distance to the Fréchet mean")

@@ -47,8 +47,7 @@ def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator
         mean = solve(Records(space, points)).point
         squares.append(space.distance(mean, kng.sample(points, 500, rng)) ** 2)
     array = np.asarray(squares)
-    where = (n, epsilon, dim)
-    return [Row("rates", "as proven", "KNG", QUANTITIES[variable], *where, *summary(array), array.size)]
+    return [Row("rates", "as proven", "KNG", QUANTITIES[variable], n, epsilon, dim, *summary(array), array.size)]
 
 
 def slopes(store: Store) -> dict[str, tuple[float, list[Row]]]:
