@@ -253,8 +253,7 @@ def find_region(
 def private_radius(
     points: ArrayLike, ball: Ball, epsilon: float | None = None, coverage: float = 0.95, **options: Any
 ) -> FoundBall:
-    """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
-    radius.
+    """Return the ball about a public centre within which a share of the records lies, its radius found privately.
 
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.
