@@ -448,9 +448,8 @@ def test_a_session_hands_back_what_it_cannot_write(tmp_path):
 def test_every_error_of_ours_has_one_root():
     """And is still the built-in one that it was."""
     from sfumato import errors
-    from sfumato.errors import BudgetExceeded, LedgerError
+    from sfumato.errors import BudgetExceeded, LedgerError, PrecisionError, RadiusError
     from sfumato.files.base import AmbiguousError
-    from sfumato.laws.calibration import PrecisionError, RadiusError
     from sfumato.laws.sampling.rejection import EnvelopeError
 
     ours = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]

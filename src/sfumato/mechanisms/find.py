@@ -21,7 +21,7 @@ from ..regions import Ball, Ellipsoid, Region, check_ball
 from ..regions.ball import FoundBall
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..release.terms import Purpose
-from ..spaces import Euclidean
+from ..spaces import space_from
 from ..spaces.embedding import Embedding
 from .base import gather
 from .paying import Budget, paying
@@ -152,7 +152,8 @@ def _whole(prior: Ball) -> Ball | None:
     ambient = prior.space.embedding()
     if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
         return None
-    return None if np.isinf(ambient.reach) else Ball(Euclidean(ambient.dim), np.zeros(ambient.dim), ambient.reach)
+    around = space_from("euclidean", {"dim": ambient.dim})
+    return None if np.isinf(ambient.reach) else Ball(around, np.zeros(ambient.dim), ambient.reach)
 
 
 def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
@@ -253,8 +254,7 @@ def find_region(
 def private_radius(
     points: ArrayLike, ball: Ball, epsilon: float | None = None, coverage: float = 0.95, **options: Any
 ) -> FoundBall:
-    """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
-    radius.
+    """Return the ball about a public centre within which a share of the records lies, its radius found privately.
 
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..laws.noise import Noise
 from ..laws.privacy import Privacy
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points
@@ -51,11 +50,6 @@ class Spread:
     def of(cls, privacy: Privacy, share: float) -> Self:
         """Return the stage that a share of ε pays for."""
         return cls(share, 1 / privacy.aside(share)[0])
-
-    @property
-    def part(self) -> tuple[Noise, ...]:
-        """Its noise, as a part of the release."""
-        return (Noise(float(1 / self.width)),)
 
     @property
     def words(self) -> str:

@@ -122,8 +122,7 @@ class ManifoldMechanism(Mechanism):
         """Return the most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell,
         times the stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
         half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing
-        s = np.sqrt(max(0.0, -self.bounds.curvature[0])) * (reach + half_diagonal)
-        return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
+        return float(half_diagonal * stretch(self.space, reach + half_diagonal, 0.0))
 
     @cached_property
     def batch(self) -> int:

@@ -108,7 +108,8 @@ class Composition(Plan):
 
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
-        return self.stage.parts + ([] if self.spread is None else [self.spread.part])
+        spread = [] if self.spread is None else [(Noise(float(1 / self.spread.width)),)]
+        return self.stage.parts + spread
 
     @property
     def outer(self) -> float:

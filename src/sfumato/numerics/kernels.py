@@ -256,9 +256,7 @@ def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
 def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
     """Return θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c =
     cos θ is below ``least`` the series in 1 − c is put right afterwards, record by record."""
-    x0 = q * q * x[0]
-    x1 = q * q * x[1]
-    x2 = q * q * x[2]
+    x0, x1, x2 = q * q * x
     (a0, b0) = columns[0]
     (a1, b1) = columns[1]
     (a2, b2) = columns[2]

@@ -127,8 +127,7 @@ def _chord(q: Array) -> Any:
 
 @_compile
 def _warp_all(bases: Array, curves: Array, closed: bool, slopes: Any, few: int, places: Any, found: Array) -> None:
-    n = curves.shape[0]
-    m = curves.shape[1]
+    n, m, _ = curves.shape
     around = 2 * m if closed else m
     table = np.zeros((around, places[-1], 2))
     score = np.empty((m + 1, m + 1))

@@ -31,9 +31,6 @@ class Arcs(Space):
         length = self._length(vectors)
         return np.asarray(vectors / (length if self.shrunk == 1 else length * self.shrunk))
 
-    def align(self, base: Points, points: Points) -> Points:
-        return points
-
     def _aligned(self, base: Points, points: Points) -> Points:
         return self._unit(self.align(base, points))
 
@@ -163,9 +160,8 @@ class Rows(Arcs):
         return 1 + (self.dim - 1) * t_cot_t(self.q * self.distance(base, points))
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Return some two dozen roundings of numbers of at most 1, inner products of as many terms as a point has real
-        numbers, and norms as far off as :func:`~sfumato.spaces.sphere.norm_error`; times what a logarithm makes of an error in
-        a cosine."""
+        """Return some two dozen roundings of numbers of at most 1, inner products of as many terms as a point has real numbers,
+        norms as far off as :func:`~sfumato.spaces.sphere.norm_error`; times what a logarithm makes of an error in a cosine."""
         terms = center.view(np.float64).size
         return (32 + 8 * math.sqrt(terms)) * 2.0**-53 * self.largest_term(reach)
 

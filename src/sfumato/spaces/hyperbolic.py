@@ -167,8 +167,7 @@ class Hyperbolic(Space):
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Return a bound: a rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms
-        do not stretch that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound
-        either."""
+        do not stretch that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, nor bounds."""
         far = float(np.arcsinh(np.linalg.norm(center[1:]))) + reach
         if far > math.asinh(FARTHEST):
             return math.inf

@@ -86,9 +86,8 @@ class SPD(Matrices):
         if not faults.any():
             return array, {}
         rows = np.flatnonzero(faults)
-        repaired, found = self._look(array[rows])
         array = array.copy()
-        array[rows] = repaired
+        array[rows], found = self._look(array[rows])
         return array, {int(rows[row]): reason for row, reason in found.items()}
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:

@@ -82,8 +82,7 @@ class Sphere(Rows):
         return array / norms[:, None], reasons
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """Return canonical points and a start: on S² one read checks the records and adds them up, unless there is something
-        to put right."""
+        """Return canonical points and a start: on S² one read checks and adds up the records, unless one must be put right."""
         array = self._real_batch(points)
         if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
             total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from ...errors import PrecisionError as PrecisionError
 from ...numerics.arrays import RUN, Array, Points
 from ...spaces.base import Space
 from ..bounds import bounds_of

@@ -5,8 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ...errors import RadiusError as RadiusError
-from ...errors import Refusal
+from ...errors import RadiusError, Refusal
 from ...spaces.base import Space
 from ..bounds import bounds_of
 from .certificate import certify
