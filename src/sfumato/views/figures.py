@@ -161,7 +161,6 @@ def draw(scene: Scene, title: str = "") -> Figure:
 
 def _panel(axes: Axes, panel: Panel, inches: float) -> None:
     """Draw the marks of a panel, so many inches wide, in their order, and what is about them."""
-    axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
     axes.set_title(textwrap.fill(panel.title, max(16, int(11 * inches))), fontsize=9, color=TEXT)
     for order, mark in enumerate(panel.marks, start=1):
@@ -217,7 +216,7 @@ def _soft(axes: Axes, mark: Soft, order: int) -> None:
 
 def _words(axes: Axes, mark: Words, order: int) -> None:
     color = TEXT if mark.role is Role.FRAME else STYLES[mark.role].color
-    look: dict[str, Any] = {"fontsize": 7.5, "color": color, "ha": mark.side, "va": "center", "zorder": order}
+    look: dict[str, Any] = {"fontsize": 7.5, "color": color, "ha": "center", "va": "center", "zorder": order}
     if mark.role is Role.FRAME:
         look["bbox"] = {"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}
     look["alpha"] = 0.4 if mark.faint else 1.0
