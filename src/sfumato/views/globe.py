@@ -112,14 +112,12 @@ def graticule(view: Array, reach: float) -> Iterator[tuple[Array, str, bool]]:
     longitude = np.degrees(np.arctan2(view[1], view[0]))
     width = float(np.degrees(np.arcsin(min(reach, 1.0))))
     step = next((s for s in STEPS if s >= width / 3), 30)
-    whole = reach >= 1
-    half = 180.0 if whole else 1.5 * width
+    half = 180.0 if reach >= 1 else 1.5 * width
     shrink = max(float(np.hypot(view[0], view[1])), half / 180)  # meridians crowd towards the poles
     parallels = _multiples(max(latitude - half, -89.9), min(latitude + half, 89.9), step)
     across = min(180.0, half / shrink)
     few = next((s for s in STEPS if s >= max(step, 2 * across / 14)), 30)
-    meridians = _multiples(longitude - across, longitude + across, few)
-    meridians = meridians[: round(360 / few)]
+    meridians = _multiples(longitude - across, longitude + across, few)[: round(360 / few)]
     turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
     along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
     for b in parallels:
