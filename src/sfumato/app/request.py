@@ -260,9 +260,8 @@ class Request:
         if self.mu is not None:
             return GDP(self.mu)
         if not self.epsilon:
-            raise refusal(
-                "epsilon must be a positive number: <epsilon:> is common, and less is more private", epsilon=1
-            )
+            words = "epsilon must be a positive number: <epsilon:> is common, and less is more private"
+            raise refusal(words, epsilon=1)
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
     @property
