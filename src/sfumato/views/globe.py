@@ -22,7 +22,10 @@ class Globe:
         self.view = view / np.linalg.norm(view)
         self.reach = reach
         self.whole = reach >= 1.0
-        self.frame = frame_of(self.view)
+        axis = np.array([0.0, 0.0, 1.0]) if abs(self.view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
+        up = axis - (axis @ self.view) * self.view
+        up /= np.linalg.norm(up)
+        self.frame = np.stack([np.cross(up, self.view), up, self.view])  # as rows: across, up and towards the eye
 
     def line(self, points: Array, role: Role, label: str = "") -> list[Mark]:
         """Return a line through unit vectors; faint on the far side, which a close-up does not show."""
@@ -75,14 +78,6 @@ def cap(axis: Array, angle: float) -> Array:
     """Return unit vectors once round another, at an angle to it."""
     across = np.linalg.svd(axis[None])[2][1:]
     return np.asarray(np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ across))
-
-
-def frame_of(view: Array) -> Array:
-    """Return as rows what is across, up and towards the eye, for an eye above a unit vector."""
-    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
-    up = axis - (axis @ view) * view
-    up /= np.linalg.norm(up)
-    return np.stack([np.cross(up, view), up, view])
 
 
 def is_place(names: tuple[str, ...]) -> bool:
