@@ -279,13 +279,11 @@ class Request:
         if self.prior == "whole":
             return ()
         try:
-            numbers = [float(part) for part in self.prior.split(":")]
-            if len(numbers) > 2:
-                raise ValueError
+            numbers = tuple(float(part) for part in self.prior.split(":", 1))
         except ValueError:
             words = "<prior:>: say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole' for the whole sphere"
             raise refusal(words, prior=self.prior) from None
-        return None if len(numbers) == 1 else tuple(numbers)
+        return None if len(numbers) == 1 else numbers
 
     @property
     def _directions(self) -> list[Prior]:

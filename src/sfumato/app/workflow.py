@@ -198,10 +198,8 @@ class Workflow:
 
 def asked(request: Request, region: Region) -> dict[str, Any]:
     """Return what ``private_mean`` is asked for beside the records and ε: the region or prior, and what ε is spent on."""
-    how = {name: value for name, value in request.how.items() if name != "find"}
-    if request.find is None:
-        return {"region": region, **how}
-    return {"region": None, "prior": region, "find": request.find, **how}
+    where: dict[str, Any] = {"region": region} if request.find is None else {"region": None, "prior": region}
+    return where | {name: value for name, value in request.how.items() if value is not None}
 
 
 # -- spaces --------------------------------------------------------------------------------------------------------------
