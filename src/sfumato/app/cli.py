@@ -363,9 +363,7 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
         budgets = {name: b.to_dict() if isinstance(b, sf.Privacy) else str(b) for name, b in book.budgets.items()}
         show_json({name: {"budget": budget, "left": str(book.left(name))} for name, budget in budgets.items()})
     else:
-        table = [
-            (name, str(all_of), str(book.left(name)), book.purposes(name)) for name, all_of in book.budgets.items()
-        ]
+        table = [(name, str(b), str(book.left(name)), book.purposes(name)) for name, b in book.budgets.items()]
         plain = "\n".join(map(book.describe, book.budgets))
         show_table([("data set", "budget", "left", "spent on"), *table], plain)
 

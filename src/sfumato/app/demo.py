@@ -169,12 +169,10 @@ def draw_head(release: Release, plates: Array) -> Figure:
     drawn = [broken([_whole(half)[line] for line in lines]) for half in (public, value)]
     many = broken([_whole(half)[lines[0]] for half in every])
     mean = Line(drawn[0], Role.FIRST, "their mean")
-    bodies = [
-        Line(_whole(half)[lines[0]], role, fill=True) for half, role in ((public, Role.FIRST), (value, Role.VALUE))
-    ]
-    known: list[Mark] = [bodies[0], Line(many, Role.FIRST, f"{PLATES} public heads", faint=True), mean]
+    body = Line(_whole(public)[lines[0]], Role.FIRST, fill=True)
+    known: list[Mark] = [body, Line(many, Role.FIRST, f"{PLATES} public heads", faint=True), mean]
     marks: list[Mark] = [
-        bodies[1],
+        Line(whole[lines[0]], Role.VALUE, fill=True),
         Soft(edges, [core for each in bands for core in each.cores], "95% error of the release"),
         mean,
         Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),

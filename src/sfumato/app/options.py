@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import wraps
 from itertools import chain
 from textwrap import fill
@@ -28,13 +28,13 @@ def taking(command: str, kind: type[Request] = Request, **usual: Any) -> Callabl
 
     def decorate(function: Command) -> Command:
         own = dict(inspect.signature(function, eval_str=True).parameters)
-        names = [part.name for part in fields(kind) if command in wish_of(part).commands and part.name not in own]
-        every = [_option(kind, name, usual) for name in names]
+        parts = [part for part in fields(kind) if command in wish_of(part).commands and part.name not in own]
+        every = [_option(part, types_of(kind)[part.name], usual) for part in parts]
         every += [one.replace(kind=one.KEYWORD_ONLY) for name, one in own.items() if name != "request"]
 
         @wraps(function)
         def run(**given: Any) -> None:
-            wishes = {name: given.pop(name) for name in names}
+            wishes = {part.name: given.pop(part.name) for part in parts}
             many = {name: tuple(value) for name, value in wishes.items() if isinstance(value, list)}
             function(request=kind(**wishes | many), **given)
 
@@ -45,11 +45,10 @@ def taking(command: str, kind: type[Request] = Request, **usual: Any) -> Callabl
     return decorate
 
 
-def _option(kind: type[Request], name: str, usual: dict[str, Any]) -> inspect.Parameter:
-    """Return the parameter of a command for one wish."""
-    part = next(part for part in fields(kind) if part.name == name)
+def _option(part: Field[Any], hint: Any, usual: dict[str, Any]) -> inspect.Parameter:
+    """Return the parameter of a command for one wish of this type."""
+    name = part.name
     one = wish_of(part)
-    hint = types_of(kind)[name]
     default = usual.get(name, inspect.Parameter.empty if one.required else part.default)
     metavar = one.metavar or ("FILE" if names_files(hint) else METAVARS.get(hint))
     how: dict[str, Any] = {"help": one.help, "metavar": metavar, "rich_help_panel": MORE if one.rare else one.group}

@@ -95,8 +95,7 @@ def _region(request: Request) -> str:
     if Path(r.center).exists() or not r.center.isalpha():
         center = f"sf.read({r.center!r}, space).points[0]"
     maker, end = MAKERS[r.directions]
-    radius = float(r.prior) if r.prior else r.radius
-    region = f"sf.{maker}(space, {_symmetrized(r, center)}, radius={radius!r}{end})"
+    region = f"sf.{maker}(space, {_symmetrized(r, center)}, radius={r.widest!r}{end})"
     return f"replace({region}, modes={r.modes})" if r.modes else region
 
 
@@ -109,8 +108,6 @@ def _options(request: Request) -> str:
     if r.unit_column:
         name = r.unit or f"one {r.unit_column}: all its records"
         unit = f"unit=data.labels[{r.unit_column!r}], unit_name={name!r}"
-    budget = ""
-    if r.ledger:
-        budget = f", budget=sf.Ledger({r.ledger!r}{_arguments({'dataset': r.dataset})})"
+    budget = f", budget=sf.Ledger({r.ledger!r}{_arguments({'dataset': r.dataset})})" if r.ledger else ""
     promise = f"privacy=sf.{r.privacy!r}" if r.delta or r.rho or r.mu else f"epsilon={r.epsilon!r}"
     return f"{promise}, {unit}{_arguments(given)}{budget}"

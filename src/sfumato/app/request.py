@@ -260,9 +260,8 @@ class Request:
         if self.mu is not None:
             return GDP(self.mu)
         if not self.epsilon:
-            raise refusal(
-                "epsilon must be a positive number: <epsilon:> is common, and less is more private", epsilon=1
-            )
+            words = "epsilon must be a positive number: <epsilon:> is common, and less is more private"
+            raise refusal(words, epsilon=1)
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
     @property
@@ -280,13 +279,11 @@ class Request:
         if self.prior == "whole":
             return ()
         try:
-            numbers = [float(part) for part in self.prior.split(":")]
-            if len(numbers) > 2:
-                raise ValueError
+            numbers = tuple(float(part) for part in self.prior.split(":", 1))
         except ValueError:
             words = "<prior:>: say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole' for the whole sphere"
             raise refusal(words, prior=self.prior) from None
-        return None if len(numbers) == 1 else tuple(numbers)
+        return None if len(numbers) == 1 else numbers
 
     @property
     def _directions(self) -> list[Prior]:

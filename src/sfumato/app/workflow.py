@@ -198,10 +198,8 @@ class Workflow:
 
 def asked(request: Request, region: Region) -> dict[str, Any]:
     """Return what ``private_mean`` is asked for beside the records and ε: the region or prior, and what ε is spent on."""
-    how = {name: value for name, value in request.how.items() if name != "find"}
-    if request.find is None:
-        return {"region": region, **how}
-    return {"region": None, "prior": region, "find": request.find, **how}
+    where: dict[str, Any] = {"region": region} if request.find is None else {"region": None, "prior": region}
+    return where | {name: value for name, value in request.how.items() if value is not None}
 
 
 # -- spaces --------------------------------------------------------------------------------------------------------------
@@ -229,18 +227,20 @@ def named_space(request: Request) -> Space:
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------
-def read_records(read: Reader, request: Request, reading: Reading, guess: bool = False) -> tuple[Dataset, Family]:
-    """Return the records that ``read`` gives, and the kind of space that is named, or that they can only be.
+def read_records(
+    read: Reader, request: Request, reading: Reading, guess: bool = False, family: Family | None = None
+) -> tuple[Dataset, Family]:
+    """Return the records that ``read`` gives, and their kind of space: that which is known or named, or that they can only be.
 
     How many landmarks they have may tell it.  With ``guess`` any size may, and else the most usual kind is taken.
     """
-    family = space_of_name(request.space) if request.space else _family(read, request, reading, guess)
+    family = family or (space_of_name(request.space) if request.space else _family(read, request, reading, guess))
     return read(family.sized(**request.sizes) or family, **reading), family
 
 
 def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Family:
-    """Return what records can only be, or are by their size."""
-    said = _of_size(request)
+    """Return what records can only be, or are by the size that is said."""
+    said = [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
     if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
         fitting = (kind for kind in said if _reads(read, Family(kind).sized(**request.sizes), reading))
         return Family(next(fitting, said[0]))  # the first says why none fits
@@ -251,11 +251,6 @@ def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Fa
     ways = [part for kind in kinds for part in (" or ", Fix("space", kind.name))] or ["", Fix("space", "NAME")]
     what = "which may be several things" if kinds else "of no space that is known by itself"
     raise Refusal(f"{seen.path}: holds {seen.contents} ({seen.source}), {what}: say which, ", *ways[1:])
-
-
-def _of_size(request: Request) -> list[type[Space]]:
-    """Return the kinds of spaces whose size is said."""
-    return [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
 
 
 def _reads(read: Reader, space: Any, reading: Reading) -> bool:
@@ -283,9 +278,7 @@ def read_sample(request: Request, family: Family | None) -> tuple[Dataset, Famil
     wish = Fix("public", request.public)
     alike = not request.files or path.suffix.lower() == Path(request.files[0]).suffix.lower()
     reading = request.reading if alike else {"missing": request.reading["missing"]}
-    read = reader(path)
-    family = family or (space_of_name(request.space) if request.space else _family(read, request, reading, False))
-    sample = read(family.sized(**request.sizes) or family, **reading)
+    sample, family = read_records(reader(path), request, reading, family=family)
     if len(sample) < 2:
         held = "1 specimen" if len(sample) else "no specimen"
         words = f"<public:>: holds {held}, and how far specimens differ is seen from two or more: give more, or "
@@ -312,10 +305,10 @@ def sample_beside(request: Request, records: Dataset, family: Family) -> Dataset
     if shared == len(records):
         raise Refusal(wish, f": holds the records of {request.files[0]} themselves, {OTHERS}")
     if shared:
-        words = (
-            f"{shared} of the records are in {request.public} too, and public already: leave them out of the records"
+        both = f"{shared} of the records are in {request.public} too, and public already"
+        warnings.warn(
+            f"for the curator only, not part of the release: {both}: leave them out of the records", stacklevel=2
         )
-        warnings.warn(f"for the curator only, not part of the release: {words}", stacklevel=2)
     return sample
 
 

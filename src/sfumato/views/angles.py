@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 
-from ..numerics.arrays import Array
 from .base import View
 from .directions import angle_label, circle, turned
 from .layouts import mapped
@@ -53,8 +52,4 @@ def _square(s: Subject) -> Scene:
     ground = Panel([], np.full(2, -180.0), np.full(2, 180.0), size=(3.6, 3.6), scales=scales)
     again = [np.array(shift) for shift in product((0.0, -360.0, 360.0), repeat=2)]
     label = "" if s.error is None else angle_label(s, s.error)
-    return mapped(s, ground, _in_degrees, region, error, CLOSE, "°", again, label)
-
-
-def _in_degrees(angles: Array) -> Array:
-    return np.asarray((np.degrees(angles) + 180) % 360 - 180)
+    return mapped(s, ground, lambda at: (np.degrees(at) + 180) % 360 - 180, region, error, CLOSE, "°", again, label)

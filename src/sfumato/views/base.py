@@ -21,7 +21,7 @@ class View:
     origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
     records = "points of the space '{name}'"  # what they are: k rows of m numbers; ``where`` landmarks lie
-    not_a_point = "the released value is not a point of this space"  # said of a value off the space
+    not_a_point = "the released value is not a point of this space"  # said of a value off the space, of this ``length``
     entry = "Number"  # what a row of the value's table is called
     columns: Sequence[str] = ("Value",)  # of this table
     nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
@@ -78,10 +78,6 @@ class View:
         """Return the value as header and rows."""
         count = min(len(self.columns), s.about.shape[-1])
         return (self.entry, *self.columns[:count]), numbered(s.about.reshape(-1, count), s.names)
-
-    def off_manifold(self, s: Subject) -> str:
-        """Return what a value is that is not a point of the space."""
-        return self.not_a_point.format(length=np.linalg.norm(s.about))
 
 
 def numbered(rows: Any, names: Sequence[str] = ()) -> list[tuple[str, ...]]:

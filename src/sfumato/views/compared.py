@@ -141,9 +141,8 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
         size = "none" if no_region(release) else release.region(0.95).size
         groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
     each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
-    promised = (
-        f"All releases together are {comparison.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}."
-    )
+    units = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
+    promised = f"All releases together are {comparison.privacy.words}. {units}"
     some = f"two of {len(others) + 1}" if others[1:] else "both"
     drawn = Picture(f"The released means of {some} groups, over or beside each other.", words)
     return [

@@ -23,9 +23,8 @@ class Curves(View):
     def shown(self, s: Subject) -> str:
         if s.noise is None:
             return "The error is one number for the whole curve, so no band is drawn."
-        return (
-            f"Across the curve, each point of that mean lies within the band with probability {s.p:g}, taken by itself."
-        )
+        within = f"lies within the band with probability {s.p:g}, taken by itself"
+        return f"Across the curve, each point of that mean {within}."
 
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)

@@ -161,7 +161,6 @@ def draw(scene: Scene, title: str = "") -> Figure:
 
 def _panel(axes: Axes, panel: Panel, inches: float) -> None:
     """Draw the marks of a panel, so many inches wide, in their order, and what is about them."""
-    axes.set(xlim=(panel.low[0], panel.high[0]), ylim=(panel.low[1], panel.high[1]))
     axes.set_aspect("equal" if panel.equal else "auto")
     cells = any(isinstance(mark, Cells) for mark in panel.marks)
     letters = int((7 if cells else 11) * inches)  # a matrix leaves room for its bar of colours
@@ -219,7 +218,7 @@ def _soft(axes: Axes, mark: Soft, order: int) -> None:
 
 def _words(axes: Axes, mark: Words, order: int) -> None:
     color = TEXT if mark.role is Role.FRAME else STYLES[mark.role].color
-    look: dict[str, Any] = {"fontsize": 7.5, "color": color, "ha": mark.side, "va": "center", "zorder": order}
+    look: dict[str, Any] = {"fontsize": 7.5, "color": color, "ha": "center", "va": "center", "zorder": order}
     if mark.role is Role.FRAME:
         look["bbox"] = {"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}
     look["alpha"] = 0.4 if mark.faint else 1.0

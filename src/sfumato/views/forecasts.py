@@ -37,13 +37,9 @@ def at_centre(plan: Plan) -> Release:
 def plan_in_short(plan: Plan) -> list[str]:
     """Return what would be released, how far off it would be, and what the region that is yet to be found means for that."""
     what, far, *_ = in_short(at_centre(plan))
-    useless = ["It would be useless, and is refused: it says no more than what is public."] if plan.useless else []
-    return [
-        f"Planned:{what.removeprefix('Released')}",
-        far,
-        *useless,
-        *([AS_IF] if FOUND & plan.spending.keys() else []),
-    ]
+    lines = [f"Planned:{what.removeprefix('Released')}", far]
+    lines += ["It would be useless, and is refused: it says no more than what is public."] if plan.useless else []
+    return lines + ([AS_IF] if FOUND & plan.spending.keys() else [])
 
 
 def plan_table(rows: Sequence[Forecast]) -> list[tuple[str, ...]]:

@@ -22,7 +22,10 @@ class Globe:
         self.view = view / np.linalg.norm(view)
         self.reach = reach
         self.whole = reach >= 1.0
-        self.frame = frame_of(self.view)
+        axis = np.array([0.0, 0.0, 1.0]) if abs(self.view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
+        up = axis - (axis @ self.view) * self.view
+        up /= np.linalg.norm(up)
+        self.frame = np.stack([np.cross(up, self.view), up, self.view])  # as rows: across, up and towards the eye
 
     def line(self, points: Array, role: Role, label: str = "") -> list[Mark]:
         """Return a line through unit vectors; faint on the far side, which a close-up does not show."""
@@ -77,14 +80,6 @@ def cap(axis: Array, angle: float) -> Array:
     return np.asarray(np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ across))
 
 
-def frame_of(view: Array) -> Array:
-    """Return as rows what is across, up and towards the eye, for an eye above a unit vector."""
-    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
-    up = axis - (axis @ view) * view
-    up /= np.linalg.norm(up)
-    return np.stack([np.cross(up, view), up, view])
-
-
 def is_place(names: tuple[str, ...]) -> bool:
     """Return whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
 
@@ -112,14 +107,12 @@ def graticule(view: Array, reach: float) -> Iterator[tuple[Array, str, bool]]:
     longitude = np.degrees(np.arctan2(view[1], view[0]))
     width = float(np.degrees(np.arcsin(min(reach, 1.0))))
     step = next((s for s in STEPS if s >= width / 3), 30)
-    whole = reach >= 1
-    half = 180.0 if whole else 1.5 * width
+    half = 180.0 if reach >= 1 else 1.5 * width
     shrink = max(float(np.hypot(view[0], view[1])), half / 180)  # meridians crowd towards the poles
     parallels = _multiples(max(latitude - half, -89.9), min(latitude + half, 89.9), step)
     across = min(180.0, half / shrink)
     few = next((s for s in STEPS if s >= max(step, 2 * across / 14)), 30)
-    meridians = _multiples(longitude - across, longitude + across, few)
-    meridians = meridians[: round(360 / few)]
+    meridians = _multiples(longitude - across, longitude + across, few)[: round(360 / few)]
     turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
     along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
     for b in parallels:

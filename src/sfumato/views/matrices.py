@@ -93,10 +93,9 @@ class Matrices(View):
         bars = None if s.error is None else self.left(s, s.error)
         region = None if s.region is None else self.left(replace(s, value=s.raw), s.region_radius)
         log = bool((value if bars is None else bars[0]).min() > 0)
-        names = ("eigenvalue, the largest first", "eigenvalue")
-        panel, *more = intervals(
-            replace(s, names=(), others=None), *names, reach, bars, region, read=_spectrum, log=log
-        )
+        alone = replace(s, names=(), others=None)
+        words = ("eigenvalue, the largest first", "eigenvalue")
+        panel, *more = intervals(alone, *words, reach, bars, region, read=_spectrum, log=log)
         negative = np.flatnonzero(value <= 0)
         if not len(negative):
             return [panel, *more]

@@ -77,7 +77,7 @@ def plot_release(
     if channels:
         view.check_names(channels, release.value.shape)
     s = Subject.of(release, p, links, channels)
-    warned = [] if release.on_manifold else [view.off_manifold(s)]
+    warned = [] if release.on_manifold else [view.not_a_point.format(length=np.linalg.norm(s.about))]
     if not release.guarantee.private:
         warned.append(release.guarantee.condition or "made for study: not a private release")
     drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
@@ -110,9 +110,8 @@ def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) ->
 def html(release: Release) -> str:
     """Return the picture and the words, as a notebook shows them."""
     words = in_words(release)
-    return notebook(
-        render(plot_release(release), words=words), words, [(fact.about, fact.text) for fact in facts(release)]
-    )
+    picture = render(plot_release(release), words=words)
+    return notebook(picture, words, [(fact.about, fact.text) for fact in facts(release)])
 
 
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:

@@ -177,6 +177,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
 
 def _scale(release: Release) -> list[Block]:
     c = release.calibration
+    made = f"The mechanism is {release.mechanism.name}, calibrated as {c.name!r}. Its scale is σ = {c.formula}."
     check = list[Block]()
     if by_hand := _by_hand(release):
         check = [Paragraph("With the numbers below it can be checked by hand:"), Listing(by_hand)]
@@ -184,10 +185,7 @@ def _scale(release: Release) -> list[Block]:
     if c.region is not None:
         confined = f"Draws are confined to the ball of radius {c.region:.6g} about the public centre."
     return [
-        Paragraph(
-            f"The mechanism is {release.mechanism.name}, calibrated as {c.name!r}. Its scale is σ = {c.formula}. It "
-            f"depends on nothing but public numbers."
-        ),
+        Paragraph(f"{made} It depends on nothing but public numbers."),
         *check,
         Grid(_symbols(release), ("Symbol", "Value", "Meaning")),
         Paragraph(f"{confined} Sampler: {release.sampler}. Randomness: {release.generator}."),

@@ -75,13 +75,12 @@ class Soft:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Text at a place, moved by so many points of print; ``side`` is the part of the text that stands there."""
+    """Text at a place, moved by so many points of print."""
 
     at: Array
     text: str
     role: Role = Role.FRAME
     move: tuple[float, float] = (0.0, 0.0)
-    side: str = "center"  # or left, right
     faint: bool = False
 
 

@@ -25,6 +25,7 @@ TOP = np.array([[1, 0, 0], [0, 0, -1]])
 ASKEW = np.array([[0.878, 0, -0.479], [-0.164, 0.939, -0.301]])  # as the figure that turns begins
 SIDES = {"top": TOP, "in space": ASKEW, "front": FRONT, "side": SIDE}
 CORNER = 0.5  # of the width of the front: the least that is left to what stands beside it
+Seen = Callable[[Array, float], list[Mark]]  # the marks from a side, where a unit has so many inches
 BOX = np.array([[a, a | b] for a in range(8) for b in (1, 2, 4) if not a & b])  # edges, by their corners
 
 
@@ -243,9 +244,7 @@ def over_each_other(
     return _arranged(around(ends, 0.07 * float(np.ptp(ends[0], axis=0).max())), marks, grid, title)
 
 
-def _arranged(
-    limits: tuple[Array, Array], marks: Callable[[Array, float], list[Mark]], grid: Panel | None, title: str
-) -> Scene:
+def _arranged(limits: tuple[Array, Array], marks: Seen, grid: Panel | None, title: str) -> Scene:
     """Return a panel for each side from which landmarks between two corners are seen: of the plane one, with a grid beside or
     below; of space four, each with a box."""
     low, high = limits

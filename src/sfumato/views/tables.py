@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -52,11 +53,9 @@ def _parts(s: Subject) -> list[Subject]:
         return []
     none = [None] * len(space.parts)
     points = (none if each is None else space.split(each) for each in (s.centre, s.value, s.others))
-    bare = Subject(
-        s.space_of, s.centre, s.radius, name=s.name, public=s.public, role=s.role, others_label=s.others_label
-    )
+    words: dict[str, Any] = {"name": s.name, "public": s.public, "role": s.role, "others_label": s.others_label}
     return [
-        replace(bare, space_of=SpaceOf.of(part), radius=s.radius / weight, centre=centre, value=value, others=others)
+        Subject(SpaceOf.of(part), centre, s.radius / weight, value, others=others, **words)
         for part, weight, centre, value, others in zip(space.parts, space.weights, *points, strict=True)
     ]
 

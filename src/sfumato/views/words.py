@@ -320,8 +320,7 @@ def in_words(value: Any) -> str:
 
 def first(release: Release) -> str:
     """Return what was done to records before anything was computed of them."""
-    if release.scalar is not None:
-        scalar = release.scalar
+    if (scalar := release.scalar) is not None:
         least = "" if scalar.low == 0 else f"at least {scalar.low:.6g} and "
         each = f"{scalar.each[0].upper()}{scalar.each[1:]}"
         return f"{each} were first clipped to {least}at most {scalar.high:.6g}, which is public"

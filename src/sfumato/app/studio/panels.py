@@ -87,10 +87,9 @@ def _mark(mark: Line | Dots | Soft | Words | Arrows, frame: Frame) -> Marks:
         case Words():
             x, y = frame(mark.at).tolist()
             at = [round(x + LARGER * mark.move[0], 2), round(y - LARGER * mark.move[1], 2)]
-            name = {"left": "label", "right": "label end"}.get(mark.side, "label middle")
-            half = 4.4 * len(mark.text) if "middle" in name else 0.0  # words at an edge are not cut
+            half = 4.4 * len(mark.text)  # words at an edge are not cut
             at[0] = min(max(at[0], half), frame.size[0] - half) if _within(at, frame) else at[0]
-            return [_word(at, mark.text, name)] if _within(at, frame) else []
+            return [_word(at, mark.text, "label middle")] if _within(at, frame) else []
         case Arrows():
             return [_line(run, "tie") for run in _runs(frame(segments(mark.starts, mark.ends)))]
 
