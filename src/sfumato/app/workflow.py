@@ -239,8 +239,8 @@ def read_records(
 
 
 def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Family:
-    """Return what records can only be, or are by the size that is said."""
-    said = [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
+    """Return what records can only be, or are by their size."""
+    said = _of_size(request)
     if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
         fitting = (kind for kind in said if _reads(read, Family(kind).sized(**request.sizes), reading))
         return Family(next(fitting, said[0]))  # the first says why none fits
@@ -251,6 +251,11 @@ def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Fa
     ways = [part for kind in kinds for part in (" or ", Fix("space", kind.name))] or ["", Fix("space", "NAME")]
     what = "which may be several things" if kinds else "of no space that is known by itself"
     raise Refusal(f"{seen.path}: holds {seen.contents} ({seen.source}), {what}: say which, ", *ways[1:])
+
+
+def _of_size(request: Request) -> list[type[Space]]:
+    """Return the kinds of spaces whose size is said."""
+    return [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
 
 
 def _reads(read: Reader, space: Any, reading: Reading) -> bool:

@@ -216,22 +216,17 @@ def nearer(gain: float) -> str:
 
 def _how(release: Release) -> Fact:
     c = release.calibration
-    return Fact(
-        "How",
-        f"mechanism '{release.mechanism.name}' with scale {c.sigma:.6g} = {c.formula}; {release.sampler}; randomness from "
-        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {rounding(release)} "
-        f"{running_time(release)}",
-    )
+    drawn = f"mechanism '{release.mechanism.name}' with scale {c.sigma:.6g} = {c.formula}; {release.sampler}"
+    lattice = f"rounded to a public lattice of spacing {release.lattice_spacing:g}"
+    made = f"{drawn}; randomness from {release.generator}; {lattice}"
+    return Fact("How", f"{made}. {rounding(release)} {running_time(release)}")
 
 
 def _groups(release: Release) -> Fact | None:
     if not release.guarantee.grouped:
         return None
-    return Fact(
-        "Groups",
-        "this is the mean of one of several groups that were released together. All of them together cost this "
-        "epsilon, as each unit is in one group; who is in which group is public.",
-    )
+    cost = "All of them together cost this epsilon, as each unit is in one group; who is in which group is public."
+    return Fact("Groups", f"this is the mean of one of several groups that were released together. {cost}")
 
 
 def _estimated(release: Release) -> Fact | None:
@@ -281,11 +276,8 @@ def _reach(release: Release) -> Fact | None:
     if release.scalar is None or release.scalar.reach is None:
         return None
     far = f"{release.scalar.reach:.4g}"
-    return Fact(
-        "Reach",
-        f"a record farther than {far} from the released mean counts as {far} away. If many are, the released number is smaller "
-        "than the variance of the records.",
-    )
+    smaller = "If many are, the released number is smaller than the variance of the records."
+    return Fact("Reach", f"a record farther than {far} from the released mean counts as {far} away. {smaller}")
 
 
 def _population(release: Release) -> Fact | None:
