@@ -257,9 +257,7 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
     """Return θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c =
     cos θ is below ``least`` the series in 1 − c is put right afterwards, record by record."""
     x0, x1, x2 = q * q * x
-    (a0, b0) = columns[0]
-    (a1, b1) = columns[1]
-    (a2, b2) = columns[2]
+    (a0, b0), (a1, b1), (a2, b2) = columns
     made = np.empty((len(points), 2))
     y = np.empty((3, SOME))
     c = np.empty(SOME)

@@ -31,6 +31,9 @@ class Arcs(Space):
         length = self._length(vectors)
         return np.asarray(vectors / (length if self.shrunk == 1 else length * self.shrunk))
 
+    def align(self, base: Points, points: Points) -> Points:
+        return points
+
     def _aligned(self, base: Points, points: Points) -> Points:
         return self._unit(self.align(base, points))
 
