@@ -175,7 +175,8 @@ def test_a_release_states_the_whole_error_that_was_planned_or_more(relation, rng
     assert release.error(0.95) >= release.whole.quantiles["0.95"]
     assert fell_back or release.noise(0.95) == planned.noise_95 < 1.03 * planned.error_95  # it is rounded up
     assert (release.whole.relation, again.error(0.9), again.gain) == (relation, release.error(0.9), release.gain)
-    assert f"within {release.error(0.95):.4g} of the mean of the records" in release.describe()
+    assert f"Within {release.error(0.95):.3g} (" in release.describe()
+    assert ") of the mean of the records in 95 of 100 releases" in release.describe()
     wrong = sf.private_mean(rng.normal(size=(500, 20)) * spread + 3 * spread, region, 1.0, check=0, allow_useless=True)
     assert wrong.error(0.95) > wrong.whole.quantiles["0.95"]
 
