@@ -999,7 +999,7 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     assert "All this is so if the public specimens are from a population like that of the records." in out
     short = sfumato(*public)[1]
     assert re.search(
-        r"noise 0.0\d+, the rest clipped or left out; on average 0.0\d+ off, the public mean 0.0\d+: 1.\d times nearer",
+        r"noise 0.0\d+, the rest clipped or left out. On average 0.0\d+ off; the public mean alone 0.0\d+: 1.\d times nearer",
         short,
     ), short
     assert "To release it: sfumato release FILE --public atlas.tps --epsilon 1 --out mean.json" in short

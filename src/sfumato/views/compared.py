@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import printable
-from ..findings.groups import Comparison
+from ..findings.groups import Comparison, Difference
+from ..release import Release
 from ..release.population import no_region
 from . import view_of
 from .curator import some
@@ -35,14 +35,20 @@ LIMITS = [
 
 
 def scene(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Scene:
-    """Return the first two groups, as the view of their space draws two releases."""
+    """Return the two groups that differ most, as the view of their space draws two releases."""
     first, *_ = comparison.groups.values()
     view = view_of(first)
     if channels:
         view.check_names(channels, first.value.shape)
-    both = islice(comparison.groups.items(), 2)
-    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both}
-    return view.pair(subjects, comparison.difference().chart_radius)
+    pair = _most_different(comparison)
+    both = {name: comparison.groups[name] for name in (pair.first, pair.second)}
+    subjects = {printable(name): Subject.of(release, 0.95, links, channels) for name, release in both.items()}
+    return view.pair(subjects, pair.chart_radius)
+
+
+def _most_different(comparison: Comparison) -> Difference:
+    """Return the pair with the smallest p-value, the first of several: what a picture shows."""
+    return min(comparison.differences, key=lambda pair: pair.p_value)
 
 
 def plot(
@@ -52,8 +58,8 @@ def plot(
     links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """Return the picture of the first two groups; write it, whole or not at all, if a file that ends in .png or .svg is
-    named."""
+    """Return the picture of the two groups that differ most; write it, whole or not at all, if a file that ends in .png or
+    .svg is named."""
     drawn = draw(scene(comparison, links, channels))
     if path is not None:
         write_picture(drawn, path, comparison_in_words(comparison))
@@ -62,9 +68,10 @@ def plot(
 
 def comparison_in_words(comparison: Comparison) -> str:
     """Return what the picture of a comparison shows, for those who do not see it."""
-    (one, first), (two, _), *_ = comparison.groups.items()
-    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
-    return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
+    first, *_ = comparison.groups.values()
+    pair = _most_different(comparison)
+    both = printable(f"{pair.first} and {pair.second}, {view_of(first).things(Subject.of(first))}")
+    return f"The released means of {both}, over or beside each other. {pair.words}"
 
 
 def describe(comparison: Comparison) -> str:
@@ -89,7 +96,7 @@ def in_short(comparison: Comparison) -> list[str]:
     each = comparison.groups
     first = next(iter(each.values()))
     names = ", ".join(f"{name} ({release.n})" for name, release in each.items())
-    error = max(release.stated(0.95) for release in each.values())
+    error = max(_error(release) for release in each.values())
     pairs = comparison.differences
     differ = [f"{one.first} and {one.second} ({one.p})" for one in pairs if one.differs]
     which = f": {', '.join(some(differ, 3))}" if differ else ""
@@ -102,6 +109,11 @@ def in_short(comparison: Comparison) -> list[str]:
         pairs[0].words if len(pairs) == 1 else found,
     ]
     return [printable(sentence) for sentence in sentences]
+
+
+def _error(release: Release) -> float:
+    """Return the whole error, or the noise where no more is known, as a release says it in short."""
+    return release.noise(0.95) if release.gain is None else release.error(0.95)
 
 
 def html(comparison: Comparison) -> str:
@@ -139,12 +151,20 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     groups = []
     for name, release in comparison.groups.items():
         size = "none" if no_region(release) else release.region(0.95).size
-        groups.append((name, str(release.n), f"{release.stated(0.95):.4g}", size))
-    each = Grid(groups, ("Group", "n", "Error of the noise, at 95%", "Population's mean, at 95%: within"))
+        groups.append((name, str(release.n), f"{_error(release):.4g}", size))
+    each = Grid(
+        groups,
+        (
+            "Group",
+            "n",
+            f"{'Noise' if first.gain is None else 'Whole error'}, at 95%",
+            "Population's mean, at 95%: within",
+        ),
+    )
     units = f"Neighbours are {g.neighbours}. One unit is {g.unit}."
     promised = f"All releases together are {comparison.privacy.words}. {units}"
-    some = f"two of {len(others) + 1}" if others[1:] else "both"
-    drawn = Picture(f"The released means of {some} groups, over or beside each other.", words)
+    some = f"the two of {len(others) + 1} groups that differ most" if others[1:] else "both groups"
+    drawn = Picture(f"The released means of {some}, over or beside each other.", words)
     return [
         ("", [drawn, Paragraph(" ".join(in_short(comparison))), Grid(pairs(comparison), PAIRS), each]),
         ("How the groups differ", [*map(Paragraph, comparison.describe().split("\n"))]),

@@ -18,6 +18,7 @@ from .subject import Subject
 
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
 WIDEST = 300.0  # of a radius in an exponent
+FARTHEST = np.log(100)  # a factor beyond 100 says nothing
 TIMES = (20, 10, 5, 2)  # ellipses that hardly differ are drawn so many times as far apart
 LEAST = -0.45  # by how much a variance is smaller that is drawn so, in parts of what it is compared with
 MOST = 0.8
@@ -53,7 +54,8 @@ class Matrices(View):
     def meaning(self, s: Subject, error: float) -> str:
         if not self.banded:
             return super().meaning(s, error)
-        return super().meaning(s, _distance(s, error)) if s.geodesic else ""
+        far = _distance(s, error)
+        return super().meaning(s, far) if s.geodesic and far < FARTHEST else ""
 
     def caption(self, s: Subject) -> str:
         if self.banded and _are_ellipses(s.about):
@@ -91,7 +93,7 @@ class Matrices(View):
         value = _spectrum(s.about)
         reach = self.left(replace(s, value=None, chart=None, geodesic=True), s.radius)
         bars = None if s.error is None else self.left(s, s.error)
-        region = None if s.region is None else self.left(replace(s, value=s.raw), s.region_radius)
+        region = None if s.region is None else self.left(replace(s, value=s.raw, whole=False), s.region_radius)
         log = bool((value if bars is None else bars[0]).min() > 0)
         alone = replace(s, names=(), others=None)
         words = ("eigenvalue, the largest first", "eigenvalue")
@@ -200,7 +202,7 @@ def matrix_bounds(s: Subject, error: float) -> Range:
 
 def _region_bounds(s: Subject) -> list[Array]:
     """Return matrices below and above the population's mean, by the region for it; none where nothing was spent on that."""
-    return [] if s.region is None else [*matrix_bounds(replace(s, value=s.raw), s.region_radius)]
+    return [] if s.region is None else [*matrix_bounds(replace(s, value=s.raw, whole=False), s.region_radius)]
 
 
 def _distance(s: Subject, error: float) -> float:
@@ -209,7 +211,7 @@ def _distance(s: Subject, error: float) -> float:
     Of a chart it is a length e in the tangent space at the centre, which exp stretches by at most sinh(t)/t, t = √½·(the larger
     of both distances from the centre): curvatures are at least −½.
     """
-    if s.chart is None:
+    if s.chart is None or s.whole:
         return error
     reach = float(s.space.distance(s.base, s.about))
     t = np.sqrt(0.5) * max(reach, min(reach + error, s.radius))

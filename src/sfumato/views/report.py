@@ -5,6 +5,7 @@ Everything on the page comes from the release; no data enter here.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def _glance(release: Release) -> list[Block]:
         rows.append(("Whole error", far))
     if release.predicted_error is not None:
         noise = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95%"
-        rows.append(("Error" if release.gain is None else "Of the noise", noise))
+        rows.append(("Of the noise", noise))
     rows.append(("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"))
     rows.append(("Made", f"{made} with sfumato {release.version}"))
     what, *others = in_short(release)
@@ -163,7 +164,8 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
         f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
     errors = {p: release.noise(p) for p in PROBABILITIES}
-    rows = [[f"{p:.0%}", _digits(error), view.meaning(s, error)] for p, error in errors.items()]
+    length = replace(s, whole=False)
+    rows = [[f"{p:.0%}", _digits(error), view.meaning(length, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)

@@ -75,6 +75,7 @@ class Subject:
     p: float = 0.95
     error: float | None = None
     geodesic: bool = True  # whether the error is a distance along the space, or a length in a chart of it
+    whole: bool = False  # whether the error of a chart is a distance in the space too: curvature is in it
     projected: bool = False  # whether a draw off the space was moved onto it
     on_manifold: bool = True
     chart: Ellipsoid | None = None
@@ -111,6 +112,7 @@ class Subject:
             p=p,
             error=None if error is None else release.stated(p),
             geodesic=error is None or recorded is not None or error.geodesic,
+            whole=release.whole is not None,
             projected=bool(release.mechanism.options.get("project")),
             on_manifold=release.on_manifold,
             chart=chart,
@@ -121,7 +123,7 @@ class Subject:
             links=links,
             names=tuple(names),
             places=is_place(tuple(release.degrees or ())),
-            public="public mean" if release.whole is not None and release.whole.relation else "public centre",
+            public=_centre(release),
         )
         return subject if chart is None else replace(subject, **_in_chart(release, chart, p))
 
@@ -163,6 +165,13 @@ class Subject:
     def called(self, i: int) -> str:
         """Return the name of a channel, part or coordinate; its number, from 1, where it has none."""
         return self.names[i] if self.names else str(i + 1)
+
+
+def _centre(release: Release) -> str:
+    """Return what the centre is: found privately, or public before, as one point or as the mean of a sample."""
+    if release.found_privately:
+        return "centre found privately"
+    return "public mean" if release.whole is not None and release.whole.relation else "public centre"
 
 
 def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,32 +80,35 @@ def in_short(release: Release) -> list[str]:
 
 
 def _off(release: Release) -> str:
-    """Return the whole error with its parts, and what that is worth."""
+    """Return the whole error with its parts, and what that is worth; or the noise, where no more is known."""
     if release.predicted_error is None:
         return "Nothing public is known of its error."
-    error = release.stated(0.95)
-    within = f"Within {error:.3g} ({of_what(release, error)}) of"
+    noise = release.noise(0.95)
     often = "in 95 of 100 releases"
     whole = release.whole
     if whole is not None and whole.gain is not None:
-        parts = f"noise {release.noise(0.95):.3g}, the rest clipped or left out"
-        public = "mean" if whole.relation else "centre"
-        worth = f"on average {whole.rms:.3g} off, the public {public} {whole.public:.3g}"
-        return f"{within} the mean of the records {often}: {parts}; {worth}: {nearer(whole.gain)}."
+        error = release.error(0.95)
+        foreseen = whole.quantiles["0.95"]
+        raised = f" ({foreseen:.3g} was planned)" if error > 1.001 * foreseen else ""
+        parts = f"noise {noise:.3g}, the rest clipped or left out"
+        alone = f"the public {'mean' if whole.relation else 'centre'} alone {whole.public:.3g}"
+        far = f"Within {error:.3g} ({of_what(release, error)}) of the mean of the records {often}{raised}: {parts}."
+        return f"{far} On average {whole.rms:.3g} off; {alone}: {nearer(whole.gain)}."
     clipped = release.estimate
     wide = f"the {'radius found' if release.found_privately else 'public radius'} is {release.ball.radius:.3g}"
     if release.scalar is not None:
         clipped = "that of the clipped numbers"
         wide = f"the public limits are {release.scalar.low:.3g} and {release.scalar.high:.3g}"
-    return f"{within} {clipped} {often}: noise, without what clipping moved; {wide}."
+    return f"Within {noise:.3g} ({of_what(release, noise)}) of {clipped} {often}: noise, without what clipping moved; {wide}."
 
 
 def of_what(release: Release, error: float) -> str:
     """Return what an error is measured in, or what it means, in a few words."""
-    view = view_of(release)
     if release.scalar is not None:
         return "in the unit of the number"
-    return view.measured or view.meaning(Subject.of(release), error) or release.space.metric
+    view = view_of(release)
+    subject = replace(Subject.of(release), whole=release.gain is not None)
+    return view.measured or view.meaning(subject, error) or release.space.metric
 
 
 def notes(release: Release) -> list[Fact]:

@@ -123,7 +123,7 @@ def _by(plan: Plan) -> str:
 
 
 def of_result(done: Release | Comparison, links: Links | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return a release, or the first two of several groups, drawn with its error."""
+    """Return a release, or the two of several groups that differ most, drawn with its error."""
     if isinstance(done, Release):
         return on_page(view_of(done).scene(Subject.of(done, P, links, names))) | {"seen": in_words(done, P, names)}
     return on_page(compared.scene(done, links, names)) | {"seen": compared.comparison_in_words(done)}
