@@ -60,7 +60,7 @@ def test_a_guess_is_right_as_often_as_the_readme_says(pytestconfig, demonstrated
     for epsilon in (1.0, 0.1):
         right = math.ceil(100 / (1 + math.exp(-epsilon)))
         assert re.search(rf"{right}( of 100 cases)? with ε = {epsilon:g}\b", text)
-    mu = sf.Release.load("mean.json").guarantee.mu
+    mu = sf.Release.load("demo.json").guarantee.mu
     assert f"for the heads above it is {guesses(mu)}." in text
 
 
