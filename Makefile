@@ -46,7 +46,7 @@ docs: $(VENV)/installed
 
 # what pages show: quotes of commands, which the scripts put into the tutorials, and pictures; two minutes
 tutorials: demo
-	cp demo-output/mean.png docs/trilobites.png
+	cp demo-output/demo.png docs/trilobites.png
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/glossary.py
@@ -106,4 +106,4 @@ audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(REFEREE) .axe demo-output bench-output audit-quick studio-output
+	rm -rf $(VENV) $(OLDEST) $(REFEREE) .axe demo-output demo-wings bench-output audit-quick studio-output

@@ -299,17 +299,17 @@ def _demo(folder: Path) -> None:
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    files = ("mean.json", "mean.html", "mean.png", "heads.tps", "public.tps", "lines.txt")
+    files = ("demo.json", "demo.html", "demo.png", "heads.tps", "public.tps", "lines.txt")
     _only(folder, ended, *(f"out/{name}" for name in files))
     for name, heads in (("heads", 265), ("public", 20)):
         path = folder / f"out/{name}.tps"
         require(not path.exists() or len(sf.read(path).points) == heads, f"{name}.tps is not whole")
-    if (folder / "out/mean.json").exists():
-        require(sf.Release.load(folder / "out/mean.json").record["n"] == 265, "what was read is not whole")
-    if (folder / "out/mean.html").exists():
-        require("</html>" in (folder / "out/mean.html").read_text(encoding="utf-8")[-20:], "half a report")
-    if (folder / "out/mean.png").exists():
-        require(b"IEND" in (folder / "out/mean.png").read_bytes()[-12:], "half a picture")
+    if (folder / "out/demo.json").exists():
+        require(sf.Release.load(folder / "out/demo.json").record["n"] == 265, "what was read is not whole")
+    if (folder / "out/demo.html").exists():
+        require("</html>" in (folder / "out/demo.html").read_text(encoding="utf-8")[-20:], "half a report")
+    if (folder / "out/demo.png").exists():
+        require(b"IEND" in (folder / "out/demo.png").read_bytes()[-12:], "half a picture")
     require(ended.code != 0 or len(_contents(folder)) == len(files), "an output is missing")
 
 

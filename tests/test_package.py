@@ -146,7 +146,7 @@ def test_plan_touches_no_data_and_ranks():
 
 def demo_output(capsys, monkeypatch, *words):
     """Run the demo; return what it prints."""
-    monkeypatch.setattr(sys, "argv", ["sfumato", "demo", "--out", "out", *words])
+    monkeypatch.setattr(sys, "argv", ["sfumato", "demo", *words])
     with pytest.raises(SystemExit) as done:
         main()
     assert done.value.code == 0
@@ -157,15 +157,15 @@ def test_demo_writes_its_record_report_and_picture(tmp_path, capsys, monkeypatch
     from sfumato.app import demo
 
     monkeypatch.chdir(tmp_path)
-    said = demo_output(capsys, monkeypatch, "--epsilon", "2")
-    release = sf.Release.load("out/mean.json")
+    said = demo_output(capsys, monkeypatch, "--epsilon", "2", "--out", "out")
+    release = sf.Release.load("out/demo.json")
     assert (release.n, release.guarantee.epsilon, release.chart.look) == (265, 2.0, None)
     assert "Released the mean of 265 planar shapes of 88 landmarks; ε = 2 protects one trilobite." in said
     assert f"Within {release.error(0.95):.3g} (Procrustes distance at size 1) of the mean of the records" in said
     assert f"{release.gain:.2g} times nearer" in said
     assert "Serra et al. 2023" in said
-    assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
-    page = (tmp_path / "out" / "mean.html").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "demo.png").read_bytes()[:4] == b"\x89PNG"
+    page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
     assert "20 public heads and their mean (blue)" in page
     assert "CC BY 4.0" in page
     for name, heads in zip(("heads.tps", "public.tps"), demo.plates(demo.heads()), strict=True):
@@ -179,13 +179,13 @@ def test_demo_has_wings_as_a_second_example(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = demo_output(capsys, monkeypatch, "--wings", "--epsilon", "2")
     assert "Released the mean of 100 planar shapes of 18 landmarks; ε = 2 protects one mosquito." in said
-    record = json.loads((tmp_path / "out" / "mean.json").read_text())
+    record = json.loads((tmp_path / "demo-wings" / "demo.json").read_text())
     assert (record["n"], record["chart"]["look"]["share"]) == (100, 0.1)
-    assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "demo-wings" / "demo.png").read_bytes()[:4] == b"\x89PNG"
     data, reference = demo.wings()
     for name, wings in zip(("wings.tps", "public.tps"), demo.shared(data), strict=True):
-        assert np.array_equal(sf.read(tmp_path / "out" / name).points, wings)
-    assert np.array_equal(sf.read(tmp_path / "out" / "reference.tps").points, [reference])
+        assert np.array_equal(sf.read(tmp_path / "demo-wings" / name).points, wings)
+    assert np.array_equal(sf.read(tmp_path / "demo-wings" / "reference.tps").points, [reference])
 
 
 def test_the_demo_s_public_heads_are_not_among_its_private_ones():

@@ -63,14 +63,10 @@ def test_several_sites(sfumato):
     assert f"would have {sf.plan(names['region'], n=1000, epsilon=1.0)[0].error_95:.2g}:" in text
 
 
-@pytest.mark.parametrize(("page", "commands"), [("index.md", 1), ("your-data.md", 4), ("budgets.md", 4)])
-def test_pages_about_wings(sfumato, tmp_path, page, commands):
-    """Where the demo has written its wings."""
-    data, reference = demo.wings()
-    private, public = demo.shared(data)
-    for name, shapes in (("wings", private), ("public", public), ("reference", reference[None])):
-        (tmp_path / f"{name}.tps").write_text(demo._tps(shapes, [18]))
-    assert run(page, sfumato)[2] == commands
+def test_pages_about_wings(sfumato, tmp_path):
+    """One after the other, where the demo has written its wings: no page takes a name that is taken."""
+    demo.run_wings(tmp_path, 1.0)
+    assert [run(page, sfumato)[2] for page in ("index.md", "your-data.md", "budgets.md")] == [1, 4, 4]
 
 
 def test_the_numbers_of_the_demo_are_those_below_the_picture_and_in_the_paragraph_for_a_paper(sfumato):
@@ -78,7 +74,7 @@ def test_the_numbers_of_the_demo_are_those_below_the_picture_and_in_the_paragrap
     region = sf.Ellipsoid.from_sample(sf.PlanarShapes(landmarks=88), public, relation="same")
     row = sf.plan(region, n=len(private), epsilon=1.0)[0]
     release = sf.private_mean(private, region, epsilon=1.0, unit="one trilobite")
-    release.save("mean.json")
+    release.save("demo.json")
     said = " ".join(run("in-a-paper.md", sfumato)[0].replace("\n>", "").split())
     chart = release.record["chart"]
     axes = f"in {row.directions} of {row.directions + chart['frozen']} directions, with semi-axes from"

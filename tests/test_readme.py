@@ -55,13 +55,13 @@ def test_the_commands_of_the_readme_run(blocks, demonstrated, monkeypatch, capsy
 
 
 def test_a_guess_is_right_as_often_as_the_readme_says(pytestconfig, demonstrated):
-    """By e^ε/(1 + e^ε) for any mechanism, and as the demo's own record says."""
+    """By e^ε/(1 + e^ε) for any mechanism, and as the demo's own release says."""
     text = " ".join((pytestconfig.rootpath / "README.md").read_text(encoding="utf-8").split())
     for epsilon in (1.0, 0.1):
         right = math.ceil(100 / (1 + math.exp(-epsilon)))
         assert re.search(rf"{right}( of 100 cases)? with ε = {epsilon:g}\b", text)
-    mu = sf.Release.load("mean.json").guarantee.mu
-    assert f"for the heads above it is {guesses(mu)}." in text
+    mu = sf.Release.load("demo.json").guarantee.mu
+    assert f"the noise of the release above lets at most {guesses(mu)} be right." in text
 
 
 def test_the_figures_below_the_picture_are_those_of_the_demo(pytestconfig):

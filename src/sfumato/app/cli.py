@@ -420,7 +420,7 @@ def studio(
 @taking("demo", epsilon=1.0)
 def demo(
     request: Request,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
+    out: Annotated[Path | None, typer.Option(help="Folder: if none is said, demo-output or demo-wings.")] = None,
     wings: Annotated[bool, typer.Option("--wings", help="Mosquito wings instead: 100 private and 26 public.")] = False,
 ) -> None:
     """Release the mean of 265 trilobite heads, to see how it goes.
@@ -430,10 +430,11 @@ def demo(
     from ..views.words import in_short
     from .demo import SOURCE, run, run_wings
 
+    out = out or Path("demo-wings" if wings else "demo-output")
     with at_work("releasing"):
         done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
     typer.echo(bold("\n".join(in_short(done))))
-    typer.echo(f"Written to {out}: mean.json (the record), mean.html (the report) and mean.png (the picture)")
+    typer.echo(f"Written to {out}: demo.json (the release file), demo.html (the report) and demo.png (the picture)")
     files = "wings.tps, public.tps and reference.tps" if wings else "heads.tps, public.tps and lines.txt"
     typer.echo(f"To try the command line on: {files}, there too")
     typer.echo("" if wings else f"Data: {SOURCE}", nl=not wings)

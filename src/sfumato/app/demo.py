@@ -1,13 +1,11 @@
-"""``sfumato demo``: one private mean of real landmarks, its record, report and picture; and the landmarks as TPS
-files, to try the command line on.
+"""``sfumato demo``: one private mean of real landmarks, with report and picture; and the landmarks, to try commands on.
 
 Both examples come with the package ktch (Apache-2.0); nothing is fetched.  The first are trilobite heads of TriloMorph (Serra
 et al. 2023, Scientific Data 10, 841; CC BY 4.0): the right halves of 285 complete heads, with 16 landmarks and 72 points on
 four curves each.  20 of them, drawn at random once and for all, play the plates of a textbook and are public; 265 are private.
 
-The second are 127 mosquito wings of 11 genera, with 18 landmarks each.  One wing, the first Aedes of the file, is the public
-reference for those who know no more than one specimen.  Of the other 126 every fifth, 26 in all, is declared public, as an
-earlier study would be.  The 100 others are private.
+The second are 127 mosquito wings of 11 genera, with 18 landmarks each.  The first Aedes is the public reference; of
+the others every fifth, 26 in all, is declared public, as an earlier study would be, and 100 are private.
 """
 
 from __future__ import annotations
@@ -86,7 +84,7 @@ def shared(data: Array) -> tuple[Array, Array]:
 
 
 def run(out: Path, epsilon: float) -> Release:
-    """Release the mean head; write mean.json, mean.html and mean.png, and heads.tps, public.tps and lines.txt."""
+    """Release the mean head; write demo.json, demo.html and demo.png, and heads.tps, public.tps and lines.txt."""
     from ..views.plots import in_words, write_picture
     from ..views.report import write_report
 
@@ -95,14 +93,14 @@ def run(out: Path, epsilon: float) -> Release:
     release = private_mean(private, region, epsilon, unit="one trilobite")
     files = {"heads.tps": _tps(private, SIZES), "public.tps": _tps(public, SIZES)}
     _save(out, release, files | {"lines.txt": "".join(f"{i + 1}-{j + 1}\n" for i, j in LINKS)})
-    picture = out / "mean.png"
+    picture = out / "demo.png"
     write_picture(draw_head(release, public), picture, in_words(release))
-    write_report(release, out / "mean.html", LINKS, image=picture.read_bytes(), caption=CAPTION)
+    write_report(release, out / "demo.html", LINKS, image=picture.read_bytes(), caption=CAPTION)
     return release
 
 
 def run_wings(out: Path, epsilon: float) -> Release:
-    """Release the mean wing; write mean.json, mean.html and mean.png, and wings.tps, public.tps and reference.tps."""
+    """Release the mean wing; write demo.json, demo.html and demo.png, and wings.tps, public.tps and reference.tps."""
     from ..views.report import write_report
 
     data, reference = wings()
@@ -111,8 +109,8 @@ def run_wings(out: Path, epsilon: float) -> Release:
     release = private_mean(private, region, epsilon, unit="one mosquito")
     files = {"wings.tps": private, "public.tps": public, "reference.tps": reference[None]}
     _save(out, release, {name: _tps(some, [18]) for name, some in files.items()})
-    release.plot(out / "mean.png", links=EDGE)
-    write_report(release, out / "mean.html", EDGE)
+    release.plot(out / "demo.png", links=EDGE)
+    write_report(release, out / "demo.html", EDGE)
     return release
 
 
@@ -120,7 +118,7 @@ def _save(out: Path, release: Release, files: dict[str, str]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_atomically(out / name, text)
-    release.save(out / "mean.json")
+    release.save(out / "demo.json")
 
 
 def _tps(specimens: Array, sizes: Sequence[int]) -> str:
@@ -177,7 +175,7 @@ def draw_head(release: Release, plates: Array) -> Figure:
         mean,
         Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),
     ]
-    low, high = around([*drawn, *edges, many], 0.0)
+    low, high = around([*drawn, *edges, many], 0.01)
     size = (5.0, 5.0 * float((high - low)[1] / (high - low)[0]))
     titles = ("What was public", f"What is released (differences ×{TIMES})")
     panels = [Panel(some, low, high, title, size) for some, title in zip((known, marks), titles, strict=True)]
