@@ -355,7 +355,7 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_dri
         said = driver.execute_script("return document.querySelector('#means .big').textContent")
         page.says("spend", said)  # the same error in every step
         far = said.split()[1]
-        page.says("whole", f"Error up to {far} (Procrustes distance at size 1) in 95 of 100")
+        page.says("whole", f"Error at 95%: {far} (Procrustes distance at size 1)")
         assert not charges()
         page.release("1")
         page.says("home", "Released: ε = 1")

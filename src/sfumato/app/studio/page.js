@@ -280,7 +280,7 @@ const PARTS = {
       el("details", {}, el("summary", {}, "More"), el("p", {}, blur.more))] : [el("p", {}, `Nothing to show yet: ${why}.`)]));
     $("means").classList.toggle("bad", Boolean(blur?.useless));
     $("useless-field").hidden = !blur?.useless && !$("allow_useless").checked;
-    $("whole").textContent = blur ? `Error up to ${digits(blur.error)} (${blur.of}) in 95 of 100 releases` : "";
+    $("whole").textContent = blur ? `Error at 95%: ${digits(blur.error)} (${blur.of})` : "";
     $("whole").hidden = !blur;
   },
   plan(found) {
