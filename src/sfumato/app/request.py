@@ -97,11 +97,13 @@ class Request:
     curves: str = wish("", DATA, SEEN, "“curves of TPS files”",
         "Curves of TPS files: 'keep' their points, 'drop' them, or how many points to resample each to.", metavar="WHAT",
         rare=True)
-    unit_column: str = wish("", DATA, MADE, "“a column says whose record it is”",
+    unit_column: str = wish("", DATA, MADE, "“Some have several records, and a column says whose”",
         "Column that says whose record it is: all records of one person are protected together.")
     unit: str = wish("", DATA, MADE, "what one record stands for",
-        "What one record stands for, as 'one wing' (default: 'one record').", said="“each record by itself”", rare=True)
-    alone: bool = wish(False, DATA, "", "“each record by itself”", "Each record counts by itself, though a column repeats.")
+        "What one record stands for, as 'one wing' (default: 'one record').", said="“Each record counts by itself, though …”",
+        rare=True)
+    alone: bool = wish(False, DATA, "", "“Each record counts by itself, though …”",
+        "Each record counts by itself, though a column repeats.")
     invalid: str = wish("raise", DATA, MADE, "“a record that cannot be read” under the file's details",
         "Records that cannot be read: 'raise' stops, with nothing spent; 'center' puts the public centre in their place.",
         said="“put the public centre in its place” under the file's details", rare=True)
@@ -403,7 +405,7 @@ def in_page(fix: Fix) -> str:
     """Return a fix in the words of the page.
 
     >>> in_page(Fix("unit_column", "subject")), in_page(Fix("radius", ...)), in_page(Fix("public", "FILE"))
-    ('“a column says whose record it is” (subject)', 'the radius', 'public specimens')
+    ('“Some have several records, and a column says whose” (subject)', 'the radius', 'public specimens')
     """
     if fix.wish not in WISHES:
         return str(fix)

@@ -355,11 +355,14 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_dri
         said = driver.execute_script("return document.querySelector('#means .big').textContent")
         page.says("spend", said)  # the same error in every step
         far = said.split()[1]
-        page.says("whole", f"Error up to {far} in 95 of 100")
+        page.says("whole", f"Error at 95%: {far} (Procrustes distance at size 1)")
         assert not charges()
         page.release("1")
         page.says("home", "Released: ε = 1")
         page.says("home", f"Within {far} (")
+        page.says("home", "In study.ledger, ε = 2 is left.")
+        page.disabled("Released already")
+        assert not driver.find_element("id", "confirm").is_displayed()
         assert len(charges()) == 1
         assert driver.find_elements("css selector", "#taken figure svg .value")
         page.says("home", "sfumato release wings.tps --unit 'one wing' --center reference.tps")
@@ -399,7 +402,8 @@ def test_leave_that_was_given_for_other_records_counts_no_more(studio_folder, dr
         page.plan(file="twice.tps")
         page["inspect"].click()
         page.says("seen", "Does it say whose record it is?")
-        page.driver.find_element("xpath", "//button[contains(., 'No: each record by itself')]").click()
+        page.disabled("Still to say: does ID say whose record it is (step 1)")
+        page.reach(driver.find_element("xpath", "//button[contains(., 'No: each record by itself')]")).click()
         page.pick("what", "groups")
         page.fill("by", "sex")
         page["labels_are_public"].click()
@@ -416,7 +420,7 @@ def test_leave_that_was_given_for_other_records_counts_no_more(studio_folder, dr
         page.fill("file", "twice.tps")
         page.says("spend", "will be spent")
         page.release()
-        page.says("release-refusal", "“a column says whose record it is”")
+        page.says("release-refusal", "“Some have several records, and a column says whose”")
         assert not charges()
 
 
@@ -530,6 +534,10 @@ def test_regions_that_are_found_and_symmetric_specimens(studio_folder, driver):
         page.fill("low", "0.1")
         page.fill("high", "10")
         page.says("known-refusal", "0.1:10")
+        page.fill("space", "spd(size=2)")  # of matrices there is one way to say it
+        page.says("limits", "All variances lie between two limits")
+        page.says("known-picture", "made-up records anywhere within")
+        assert not driver.find_element("css selector", "input[name=wide][value=whole]").is_displayed()
         assert len(charges()) == 1
         assert page.complaints() == []
 
@@ -555,7 +563,7 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, dr
         for change, confirm, words in (  # without a word to confirm, the button itself says why it cannot be pressed
             ({}, "yes", "type the word release"),
             ({"epsilon": "4"}, "", "Too little budget: 3 is left"),
-            ({"epsilon": "1", "n": "100"}, "release", "“a column says whose record it is”"),
+            ({"epsilon": "1", "n": "100"}, "release", "“Some have several records, and a column says whose”"),
             ({"n": "120", "file": "wings.tps", "epsilon": "0.03"}, "", "Useless so: see step 3"),
             ({"epsilon": "1", "n": "99"}, "release", "set n to 120"),
             ({"n": "120", "out": "reference.tps"}, "", "reference.tps exists already"),

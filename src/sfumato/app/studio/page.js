@@ -2,7 +2,7 @@
 const $ = id => document.getElementById(id);
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const TEXTS = [...OF_THE_FILE, "invalid", "mechanism", "ledger", "dataset", "out", "symmetric", "links", "channels"];
-let releases = {}, readAs = "", sizes = {}, outs = {}, blur = null, plan = {}, ledger = {}, ended = false;
+let releases = {}, readAs = "", asks = "", sizes = {}, outs = {}, blur = null, plan = {}, ledger = {}, ended = false;
 
 /* -- asking the server ------------------------------------------------------------------------------------------------ */
 async function sent(what, body, method = "POST") {
@@ -92,6 +92,7 @@ const grouped = () => picked("what") === "groups";
 const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
 const typed = id => $(id).value.trim().replace(",", ".");  // a decimal comma is a point
+const unsaid = () => picked("who") === "unit" && asks && !$("alone").checked;  // a column may say whose record it is
 const ready = () => ({
   center: $("center").value.trim() && Number(typed("radius")) > 0,
   public: $("public").value.trim(),
@@ -131,15 +132,18 @@ const fields = () => [...document.querySelectorAll("main input:not([type=range])
 const ticked = e => e.type === "radio" || e.type === "checkbox";
 function keep() {
   const held = fields().map(e => [e.id || e.name + e.value, ticked(e) ? e.checked : e.value]);
-  sessionStorage.setItem("plan", JSON.stringify({readAs, sizes, ...Object.fromEntries(held)}));
+  sessionStorage.setItem("plan", JSON.stringify({readAs, asks, sizes, ...Object.fromEntries(held)}));
 }
 function restore() {
   const held = JSON.parse(sessionStorage.getItem("plan") || "{}");
   for (const e of fields()) { const kept = held[e.id || e.name + e.value]; if (kept !== undefined) e[ticked(e) ? "checked" : "value"] = kept; }
-  readAs = held.readAs || ""; sizes = held.sizes || {};
-  if ($("alone").checked) offerAlone("a column");
+  readAs = held.readAs || ""; asks = held.asks || ""; sizes = held.sizes || {};
+  if ($("alone").checked || unsaid()) offerAlone(asks || "a column");
 }
 function arrange() {
+  const kind = $("space").value.trim() || readAs, wide = /^(spd|euclidean)/.test(kind) ? "range" : /^sphere/.test(kind) && "whole";
+  for (const e of document.querySelectorAll("input[name=wide]")) { e.checked = wide ? e.value === wide : e.checked; e.closest("label").hidden = wide && !e.checked; }
+  $("limits").textContent = `All ${kind.startsWith("spd") ? "variances" : "their numbers"} lie between two limits`;
   for (const part of document.querySelectorAll("[data-when]")) {
     const [name, value] = part.dataset.when.split("=");
     part.hidden = picked(name) !== value;
@@ -148,6 +152,10 @@ function arrange() {
     "modes-field": picked("how") === "public" || ($("prior").value && !finding()), "smallest-field": grouped(), "mechanism-field": !grouped(),
     "steps-field": !finding(), "delta-field": picked("kind") === "approx"};
   for (const id in seen) $(id).hidden = !seen[id];
+  const by = $("unit_column").value.trim(), unit = $("unit").value.trim();
+  const whom = picked("who") === "column" ? by && `: each ${by} counts once` : picked("who") && unit && `: each is ${unit}`;
+  for (const part of document.querySelectorAll("[data-whom]")) part.textContent = whom;
+  if ($("alone-too")) $("alone-too").textContent = $("alone").checked ? "Each record by itself: noted" : "No: each record by itself";
   $("file-set").disabled = !picked("who");
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
   if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
@@ -185,7 +193,7 @@ async function inspect() {
 function tell(found) {
   const box = $("seen"), [name, count] = Object.entries(found.repeats)[0] || [];
   const button = (words, act, look = {}) => Object.assign(el("button", {type: "button", ...look}, words), {onclick: act});
-  readAs = found.space; sizes = found.groups;
+  readAs = found.space; sizes = found.groups; asks = name && picked("who") === "unit" ? name : "";
   $("prior-field").hidden = found.kind !== "landmarks";
   $("column-names").replaceChildren(...found.columns.map(c => el("option", {value: c})));
   $("n").value = found.n;
@@ -199,14 +207,13 @@ function tell(found) {
   if (found.may_be.length) box.append(el("p", {}, "The file does not say what these are:"), el("p", {}, ...found.may_be.flatMap(kind => [
     button([...$("spaces").options].find(o => o.value === kind)?.textContent || kind,
       () => { $("space").value = kind; $("details").open = true; otherFile(); changed(); inspect(); }), " "])));
-  if (name && picked("who") === "unit") {
+  if (asks) {
     offerAlone(name);
     box.append(el("p", {}, `The column ${name} has ${count}. Does it say whose record it is?`), el("p", {},
       button(`Yes: protect each ${name}`, () => {
         document.querySelector("input[name=who][value=column]").checked = true;
         $("unit_column").value = name; withdraw("alone"); changed(); inspect(); }), " ",
-      button("No: each record by itself", event => {
-        $("alone").checked = true; changed(); event.target.textContent = "Each record by itself: noted"; }, {class: "quiet"})));
+      button("", () => { $("alone").checked = true; changed(); }, {class: "quiet", id: "alone-too"})));
   }
   box.hidden = false;
   changed();
@@ -219,10 +226,10 @@ function countGroups() {
 }
 function withdraw(id) {  // leave that was given for other records counts no more
   $(id).checked = false;
-  if (id === "alone") $("alone-field").hidden = true;
+  if (id === "alone") $("alone-field").hidden = !unsaid();
 }
 function otherFile() {
-  readAs = ""; sizes = {}; $("seen").hidden = true;
+  readAs = asks = ""; sizes = {}; $("seen").hidden = true;
   refuse("data-refusal");
   withdraw("alone"); withdraw("labels_are_public");
 }
@@ -273,7 +280,7 @@ const PARTS = {
       el("details", {}, el("summary", {}, "More"), el("p", {}, blur.more))] : [el("p", {}, `Nothing to show yet: ${why}.`)]));
     $("means").classList.toggle("bad", Boolean(blur?.useless));
     $("useless-field").hidden = !blur?.useless && !$("allow_useless").checked;
-    $("whole").textContent = blur ? `Error up to ${digits(blur.error)} in 95 of 100 releases` : "";
+    $("whole").textContent = blur ? `Error at 95%: ${digits(blur.error)} (${blur.of})` : "";
     $("whole").hidden = !blur;
   },
   plan(found) {
@@ -304,7 +311,7 @@ const last = path => path.replace(/^.*[\\/]/, "");
 let working = false;
 function settle() {
   const c = choices(), done = releases[plan.id], whom = c.unit_column ? `each ${c.unit_column}` : c.unit;
-  const open = [!whom && "whom you protect (step 1)", !c.files && "the file (step 1)", grouped() && !c.by && "the column of the groups (step 1)",
+  const open = [!whom && "whom you protect (step 1)", !c.files && "the file (step 1)", unsaid() && `does ${asks} say whose record it is (step 1)`, grouped() && !c.by && "the column of the groups (step 1)",
     grouped() && !c.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
   const many = ledger.datasets && ledger.left === undefined;
   const why = (working && "Releasing…") || ((looking || asked() !== shown) && "One moment…") || (done && (done.done ? "Released already" : "Releasing…")) ||
@@ -313,6 +320,7 @@ function settle() {
     (ledger.after === null && `Too little budget: ${ledger.left} is left`) || (plan.taken && `${c.out} exists already`) ||
     (blur.useless && !c.allow_useless && "Useless so: see step 3") || "";
   $("do").disabled = Boolean(why);
+  $("sure").hidden = Boolean(done?.done);
   $("do").textContent = why || `Release for ${promise(c)}`;
   for (const id of ["means", "spend", "curve-picture"]) $(id).setAttribute("aria-busy", String(why === "One moment…"));
   if (why === "One moment…") return;

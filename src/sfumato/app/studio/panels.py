@@ -56,18 +56,17 @@ def on_page(scene: Scene) -> dict[str, Any]:
     names: dict[str, list[str]] = {}
     for mark in (mark for panel in scene.panels for mark in panel.marks):
         if isinstance(mark, Line | Dots | Soft) and mark.label:
-            names.setdefault(
-                mark.label, ["band" if isinstance(mark, Soft) else _class(mark), type(mark).__name__.lower()]
-            )
+            look = "band" if isinstance(mark, Soft) else _class(mark)
+            names.setdefault(mark.label, [look, type(mark).__name__.lower()])
     panels = [_panel(panel, row) | {"row": i} for i, row in enumerate(scene.rows) for panel in row]
     return {"panels": panels, "legend": [[label, *look] for label, look in names.items()]}
 
 
 def _panel(panel: Panel, row: Sequence[Panel]) -> dict[str, Any]:
-    """Return a panel as wide beside the others of its row as print has it."""
+    """Return a panel as wide beside the others of its row as print has it, with releases above what is public."""
     frame = Frame(panel, WIDTH * panel.size[0] / max(each.size[0] for each in row))
     marks = [] if panel.scales is None else _axes(panel, frame)
-    for mark in panel.marks:
+    for mark in sorted(panel.marks, key=lambda mark: (isinstance(mark, Words), getattr(mark, "role", "") == Role.DRAW)):
         marks += _cells(mark) if isinstance(mark, Cells) else _mark(mark, frame)
     cells = [mark for mark in panel.marks if isinstance(mark, Cells)]
     title = f"{panel.title} (darkest: ±{cells[0].most:.3g})" if cells else panel.title
@@ -147,11 +146,8 @@ def ticks(low: float, high: float, log: bool, whole: bool = False) -> list[float
     """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
-    finder = (
-        LogLocator(subs=(1, 2, 5) if high < 1e2 * low else (1,))
-        if log
-        else MaxNLocator(5, steps=[1, 2, 5, 10], integer=whole)
-    )
+    logs = LogLocator(subs=(1, 2, 5) if high < 1e2 * low else (1,))
+    finder = logs if log else MaxNLocator(5, steps=[1, 2, 5, 10], integer=whole)
     return [float(tick) + 0.0 for tick in finder.tick_values(low, high) if low <= tick <= high]
 
 

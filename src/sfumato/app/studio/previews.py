@@ -1,6 +1,6 @@
 """Pictures from public numbers, for the page: no record is read for them, and views say what is drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -22,9 +22,10 @@ from ...views.forecasts import at_centre, plan_in_short
 from ...views.plots import in_words
 from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene
 from ...views.subject import Links, Subject
-from ...views.words import guesses, in_digits, powers
+from ...views.words import guesses, in_digits, of_what, powers
 from .panels import on_page
 
+Found = dict[str, Any]  # what the page shows
 DRAWS = 4  # releases shown
 OTHERS = 12  # points shown about a centre
 SYNTHETIC = 60  # records
@@ -65,9 +66,7 @@ def of_region(region: Region, sample: Array | None, wide: bool = False, **looks:
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
         looks |= {"others_label": "public specimens", "public": "public mean"}
-        words = (
-            f"The mean of {len(sample)} public specimens, and some of them; the region's size is {region.radius:.3g}."
-        )
+        words = f"The mean of {len(sample)} public specimens, and some; the region's size is {region.radius:.3g}."
     shown = Subject(SpaceOf.of(space), space.present(center), region.radius, others=others, **looks)
     return {
         **on_page(view.scene(shown)),
@@ -78,9 +77,9 @@ def of_region(region: Region, sample: Array | None, wide: bool = False, **looks:
     }
 
 
-def of_release(plan: Plan, more: Mapping[str, Any] | None = None, **looks: Any) -> dict[str, Any]:
+def of_release(plan: Plan, whom: str = "one person", more: Found | None = None, **looks: Any) -> Found:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre, and what there is to
-    say of them, some of it in ``more``; names that are not those of its channels are left out."""
+    say of them, some of it in ``more``, to protect ``whom``; names that are not those of its channels are left out."""
     space = plan.space
     records = _synthetic(plan)
     rng = np.random.default_rng(1)
@@ -91,35 +90,31 @@ def of_release(plan: Plan, more: Mapping[str, Any] | None = None, **looks: Any) 
     others = _turned(space, plan.region.center, draws)
     looks |= {"others": others, "others_label": "made-up releases", "role": Role.DRAW}
     shown = replace(Subject.of(made_up, P), value=None, **looks)
-    found = {
-        "error": plan.error_95,
-        "useless": plan.useless,
-        "says": plan_in_short(plan)[1],
-        "also": [],
-        **(more or {}),
-    }
+    found: Found = {"error": plan.error_95, "useless": plan.useless, "says": plan_in_short(plan)[1], "also": []}
+    found |= more or {}
     fallback = plan.fallback_95
     unfit = [] if fallback is None else [f"If a look finds that the public specimens do not fit: up to {fallback:.3g}."]
     return {
         **on_page(view_of(plan.region).scene(shown)),
         **found,
         "also": [*unfit, *found["also"], *([USELESS] if found["useless"] else [])],
-        "means": f"{powers(str(plan.privacy))}: of 100 guesses whether one person is in, at most {guesses(plan.facts.mu)} are "
+        "means": f"{powers(str(plan.privacy))}: of 100 guesses whether {whom} is in, at most {guesses(plan.facts.mu)} are "
         "right instead of 50, whatever else is known.",
-        "more": _by(plan),
+        "of": of_what(made_up, found["error"]),
+        "more": _by(plan, whom),
         "mechanism": plan.name,
         "words": f"{DRAWN} Not one of your records was read for it.",
     }
 
 
-def _by(plan: Plan) -> str:
+def _by(plan: Plan, whom: str) -> str:
     """Return by which noise a release is made, and what ε bounds."""
     d = plan.space.dim
     some = plan.directions or d
     left = f", in {some} of {d} directions; nothing is learned of the others" if some < d else ""
     epsilon, *delta = plan.privacy.numbers
     odds = f"e^{epsilon:g}·p{' + δ' if delta else ''}, where e^{epsilon:g} = {in_digits(np.exp(epsilon))}"
-    return f"Mechanism: {plan.name}{left}. One person changes the probability p of any outcome to at most {odds}."
+    return f"Mechanism: {plan.name}{left}. To exchange {whom} changes a probability p of an outcome to at most {odds}."
 
 
 def of_result(done: Release | Comparison, links: Links | None, names: Sequence[str]) -> dict[str, Any]:

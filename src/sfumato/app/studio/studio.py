@@ -71,10 +71,7 @@ class Job:
     done: bool = False
     curator: list[str] = field(default_factory=list)  # for the curator's eyes
     space: Space | None = None  # of the records; of a record that was opened it is not known
-    looks: tuple[Any, Sequence[str]] = (
-        None,
-        (),
-    )  # lines and names for its pictures, as they were when it was asked for
+    looks: tuple[Any, Sequence[str]] = (None, ())  # lines and names for its pictures, as at its beginning
 
     @property
     def id(self) -> str:
@@ -110,11 +107,11 @@ class Job:
 
 
 def _as_called(request: Request) -> tuple[Request, list[str]]:
-    """Return a request with the files that were dropped on the page as they were called, and these names."""
+    """Return a request with dropped files as they were called and a record that is not there yet, and the former."""
     dropped = {name: Path(name).name for name in request.named_files if DROPPED in name}
     given = {part.name: getattr(request, part.name) for part in fields(request)}
     changed: dict[str, Any] = {name: dropped[value] for name, value in given.items() if value in dropped}
-    changed["files"] = tuple(dropped.get(name, name) for name in request.files)
+    changed |= {"files": tuple(dropped.get(name, name) for name in request.files), "out": _free(request.out)}
     return replace(request, **changed), list(dropped.values())
 
 
@@ -210,7 +207,8 @@ class Studio:
     def blur(self, request: Request) -> dict[str, Any]:
         """Return what releases would look like, on synthetic data about the public centre."""
         planned, more = self._foreseen(request)
-        return of_release(planned(request.epsilon), more, **self.looks(request))
+        whom = f"one {request.unit_column}" if request.unit_column else request.unit or "one person"
+        return of_release(planned(request.epsilon), whom, more, **self.looks(request))
 
     def curve(self, request: Request) -> dict[str, Any]:
         """Return the error against ε, by the mechanism that is chosen; nothing for a region that is yet to be found."""
@@ -410,7 +408,8 @@ class Watched(Session):
         job.stage = "planning the noise"
         job.release = work.run(self)
         job.space = work.space
-        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
+        left = [] if self.ledger is None else [f"In {request.ledger}, ε = {self.ledger.left} is left."]
+        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: "), *left]
 
     def charge(self, facts: Facts, record: Mapping[str, Any], /) -> None:
         n = self.job.request.n
@@ -457,7 +456,7 @@ def _saved(path: Path) -> Release | Comparison:
 def _free(name: str) -> str:
     """Return a name for a file that is not there yet."""
     path = Path(name)
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    numbered = (path.with_stem(f"{re.sub(r'-[0-9]+$', '', path.stem)}-{number}") for number in count(2))
     return str(next(free for free in chain([path], numbered) if not free.exists()))
 
 
