@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -27,12 +28,14 @@ class View(Protocol):
 @contextmanager
 def at_work(words: str) -> Iterator[Callable[..., None]]:
     """Show a bar while this lasts, if standard error is a terminal; what is yielded changes its words, and says parts done."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *said, **parts: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    screen = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True, disable=not screen.file.isatty()) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(words, total=None)
         yield lambda words, done=0, parts=None: bar.update(task, description=words, completed=done, total=parts)
 

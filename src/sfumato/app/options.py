@@ -67,18 +67,22 @@ def coloured(plain: str) -> str:
     return re.sub(r"(?m)^  (-\w, )?(--[\w-]+|[a-z]+(?=  ))", lambda m: typer.style(m[0], fg="cyan"), bold)
 
 
-class Commands(TyperGroup):
+class Coloured:
+    """A help in plain text with colours, also by versions of Typer that draw boxes where Rich is installed."""
+
+    def get_help(self: Any, ctx: Any) -> str:
+        formatter = ctx.make_formatter()
+        for part in (self.format_usage, self.format_help_text, self.format_options, self.format_epilog):
+            part(ctx, formatter)
+        return coloured(formatter.getvalue().rstrip("\n"))
+
+
+class Commands(Coloured, TyperGroup):
     """A group of commands."""
 
-    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
-        return coloured(super().get_help(ctx))
 
-
-class Grouped(TyperCommand):
+class Grouped(Coloured, TyperCommand):
     """A command whose help lists its options in the groups of the wishes, and ends with the names of all spaces."""
-
-    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
-        return coloured(super().get_help(ctx))
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         rows: dict[str, list[Any]] = {group: [] for group in GROUPS}
