@@ -12,9 +12,11 @@ from geomstats.geometry.spd_matrices import SPDBuresWassersteinMetric, SPDLogEuc
 import sfumato as sf
 from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.laws.sampling.lattice import is_precise
+from sfumato.mechanisms import choose
 from sfumato.mechanisms.planning import instead
 from sfumato.spaces import BuresWasserstein, LogCholesky, LogEuclidean, space_typed
 from sfumato.views import VIEWS
+from sfumato.views.forecasts import at_centre
 from sfumato.views.subject import Subject
 
 with warnings.catch_warnings():
@@ -278,6 +280,7 @@ def test_pictures_and_words(space, tmp_path):
     assert bool(view.meaning(Subject.of(release), 0.1)) == (space.name != "correlation")
     sf.plot_release(release, tmp_path / "mean.svg")
     assert "<svg" in (tmp_path / "mean.svg").read_text()
+    at_centre(choose(sf.Ball(space, center, 1.0), 500, 2.0)).plot()  # where nothing differs
     caption = view.caption(Subject.of(release))
     assert ("is not drawn" in caption) == (space.name in ("correlation", "log-cholesky"))
 

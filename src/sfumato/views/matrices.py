@@ -18,6 +18,7 @@ from .subject import Subject
 
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
 WIDEST = 300.0  # of a radius in an exponent
+UNSEEN = 1e-4  # of the largest entry: differences below are drawn as none
 FARTHEST = np.log(100)  # a factor beyond 100 says nothing
 TIMES = (20, 10, 5, 2)  # ellipses that hardly differ are drawn so many times as far apart
 LEAST = -0.45  # by how much a variance is smaller that is drawn so, in parts of what it is compared with
@@ -111,7 +112,7 @@ class Matrices(View):
         most = self.most or max(float(np.abs([*both.values()]).max()), 1e-300)
         panels = [_matrix(self._cells(matrix, most, names), name, 2.3) for name, matrix in both.items()]
         apart = np.subtract(*[*both.values()][::-1])
-        largest = max(float(np.abs(apart).max()), 1e-300)
+        largest = far if (far := float(np.abs(apart).max())) > UNSEEN * most else most
         stronger = f", colours\u00a0×{most / largest:.2g}" if largest < most else ""
         decimals = f"z.{max(0, 1 - int(np.floor(np.log10(largest))))}f"
         cells = replace(self._cells(apart, largest, names, decimals), unit="difference")
