@@ -8,7 +8,7 @@ PYTEST := -n 2 --dist worksteal --quiet -m 'not browser'
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement referee bench audit audit-quick clean
+.PHONY: demo test test-browser test-r test-oldest test-processors lint docs tutorials agreement referee bench audit audit-quick clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -47,7 +47,7 @@ docs: $(VENV)/installed
 # what pages show: quotes of commands, which the scripts put into the tutorials, and pictures; two minutes
 tutorials: demo
 	cp demo-output/demo.png docs/trilobites.png
-	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
+	for t in morphometrics atlas covariances directions choosing sites; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/glossary.py
 
@@ -60,16 +60,29 @@ test: lint docs
 
 # the studio's page in Chromium and in Firefox, and axe-core's checks, with what they see in studio-output: two minutes. What is
 # missing is fetched from Debian and npm; where neither browser can be had, nothing is run
-PACKAGES := chromium chromium-driver firefox-esr npm poppler-utils
+TOOLS := chromium:chromium chromedriver:chromium-driver firefox-esr:firefox-esr npm:npm pdftoppm:poppler-utils
 AXE := axe-core@4.14.0
 test-browser: $(VENV)/installed
-	(for tool in chromium chromedriver firefox-esr npm pdftoppm; do command -v $$tool || exit 1; done) \
-	  || (apt-get update && apt-get install --yes --no-install-recommends $(PACKAGES)) \
-	  || echo "Debian's packages cannot be had here: $(PACKAGES)"
+	missing=$$(for one in $(TOOLS); do command -v $${one%:*} > /dev/null || echo $${one#*:}; done); \
+	  [ -z "$$missing" ] || (apt-get update && apt-get install --yes --no-install-recommends $$missing) \
+	  || echo "Debian's packages cannot be had here:" $$missing
 	npm install --no-save --prefix .axe $(AXE) || echo "npm cannot give $(AXE) here: its checks are left out"
 	if (command -v chromium && command -v chromedriver) || command -v firefox-esr; \
 	  then $(BIN)/python -m pytest $(PYTEST) -m browser tests; \
 	  else echo "There is no browser here, and none can be had: the page was not walked"; fi
+
+# the package for R by R CMD check, with its vignette, and the page about R, in r-output: a minute. What is missing is fetched
+# from Debian; where it cannot be had, nothing is run
+R_NEEDS := r-base-core r-cran-reticulate r-cran-knitr r-cran-markdown
+R_READY := Rscript -e 'for (one in c("reticulate", "knitr", "markdown")) loadNamespace(one)' > /dev/null 2>&1
+test-r: $(VENV)/installed
+	$(R_READY) || (apt-get update && apt-get install --yes --no-install-recommends $(R_NEEDS)) \
+	  || echo "Debian's packages cannot be had here: $(R_NEEDS)"
+	rm -rf r-output && mkdir -p r-output/library
+	if $(R_READY); then cd r-output && export RETICULATE_PYTHON=$(abspath $(BIN)/python) _R_CHECK_FORCE_SUGGESTS_=false \
+	  && R CMD build ../r && R CMD check --no-manual sfumato_*.tar.gz && R CMD INSTALL --library=library sfumato_*.tar.gz \
+	  && R_LIBS=library Rscript ../docs/r.R; \
+	  else echo "There is no R with reticulate and knitr here, and none can be had: the package for R was not checked"; fi
 
 # everything, once for each choice of kernels that this processor can run
 test-processors: $(VENV)/installed
@@ -106,4 +119,4 @@ audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(REFEREE) .axe demo-output demo-wings bench-output audit-quick studio-output
+	rm -rf $(VENV) $(OLDEST) $(REFEREE) .axe demo-output demo-wings bench-output audit-quick studio-output r-output

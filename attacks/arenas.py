@@ -22,6 +22,7 @@ RADII = {
     "rotations": 0.3,
     "hyperbolic": 1.0,
     "elastic-curves": 0.2,
+    "outlines": 0.3,
     "spd": 1.0,
     "torus": 0.5,
     "simplex": 0.3,

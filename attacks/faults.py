@@ -171,7 +171,7 @@ def _create_sound(folder: Path, ended: Ended) -> None:
         try:
             require(sf.Ledger(path).left == 3, "the budget is another")
         except sf.LedgerError as error:
-            require(ended.code < 0 and "delete it and create the ledger again" in str(error), str(error))
+            require(ended.code < 0 and "delete it and create it again" in str(error), str(error))
             path.unlink()
     elif path.exists():
         require(ended.code < 0, "an empty file stayed")

@@ -419,6 +419,10 @@ def _r() -> list[bytes]:
             for write, value in ((rdata.write_rds, held["coords"]), (rdata.write_rds, held), (rdata.write_rda, held)):
                 write(path, value, compression=None, file_format=form)
                 plain.append(path.read_bytes())
+        ragged = {"a": _numbers(4, 2), "b": _numbers(6, 2)}
+        for lists in ({"coo": ragged, "who": ["a", "b"]}, {"wild": ragged, "tame": [_numbers(5, 2)]}):
+            rdata.write_rda(path, {"out": lists}, compression=None)
+            plain.append(path.read_bytes())
     return plain + [gzip.compress(content, mtime=0) for content in plain]
 
 
@@ -478,6 +482,21 @@ def _hostile_markups() -> dict[str, bytes]:
         "deep": b'{"markups": ' + b"[" * 100_000,
         "numbers without end": b'{"markups": [{"controlPoints": [{"position": [' + b"9" * 5000 + b", 1, 2]}]}]}",
         "many lists": b'{"markups": [' + b'{"controlPoints": []},' * 20_000 + b'{"controlPoints": []}]}',
+    }
+
+
+def _chc() -> list[bytes]:
+    return [
+        b"a_1 10 20 0.25 9 0 0 2 2 4 4 6 6 -1\nb_1 1 2 0.25 12 0 0 0 2 2 4 4 4 6 6 -1\n",
+        b"a_1 -1 0 1 3\n0 2 4 6 1 3 5 7\n-1 b 0 0 1.5e-2 3 7 7 5 3 1 -1",
+    ]
+
+
+def _hostile_chc() -> dict[str, bytes]:
+    return {
+        "no end": b"a_1 0 0 1 1" + b" 0" * 30_000,
+        "many names": b"\n".join(b"%d_ 0 0 1 1 0 2 4 6 -1" % i for i in range(2000)),
+        "blanks without end": b"a_1 0 0 1 1 0 " + b" " * 60_000,
     }
 
 
@@ -788,6 +807,7 @@ READERS = {
             words=(b"# columns = id,x,y,z,label\n", b"RAS", b'"', b","),
         ),
         _data("markups", ".mrk.json", _markups, _hostile_markups, text=True, words=(*_VALUES, b'"RAS"', b'"Curve"')),
+        _data("chc", ".chc", _chc, _hostile_chc, text=True, words=(b"-1", b" 7", b"c_1 0 0 1 1 ")),
         _data("morphologika", ".txt", _morphologika, _hostile_morphologika, text=True, words=_SECTIONS),
         _data("csv", ".csv", _csv, _hostile_csv, text=True, words=_COLUMNS),
         _data("tsv", ".tsv", _tsv, dict, text=True, words=_COLUMNS),

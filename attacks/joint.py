@@ -19,13 +19,13 @@ from attacks.checks import Case, Found, Settings, by_verdict
 from sfumato.audit import Pair, audit
 from sfumato.findings.classes import DIRECTIONS, Design, _medians
 from sfumato.findings.classes import _plan as _contrasts
-from sfumato.findings.components import _plan as _components
-from sfumato.findings.components import _products
 from sfumato.findings.groups import plan_group
+from sfumato.findings.regression import Line
 from sfumato.findings.scalar import scalar_plan
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import choose
 from sfumato.mechanisms.find import Find, Finder
+from sfumato.mechanisms.moments import SecondMoment, WishartMoment
 from sfumato.mechanisms.stages import Composition
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
@@ -151,11 +151,13 @@ def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator,
     return np.concatenate([means, found], axis=1)
 
 
-def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+def components(
+    kind: type[SecondMoment], data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float
+) -> Array:
     """The second moment in two directions; wrong: each of its numbers has noise of its own, with all of ε."""
-    whole = Ball(Euclidean(dim=2), [0.0, 0.0], 1.0).as_chart()
-    plan, chart = _components(whole, len(data), PureDP(epsilon), 2, None, True, True)
-    moment = _products(chart, data[:, :2])
+    chart = Ball(Euclidean(dim=2), [0.0, 0.0], 1.0).as_chart()
+    plan = kind.of(2, PureDP(epsilon)).plan(len(data))
+    moment = plan.products(chart, data[:, :2])
     if wrong:
         return np.asarray(moment.mean(axis=0) + rng.laplace(0.0, 1 / (len(data) * epsilon), (size, 3)))
     return plan.draws(Records(plan.space, moment), size, rng)
@@ -170,10 +172,19 @@ def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, e
     else:
         units, kinds = np.repeat(np.arange(len(data)), 2), np.tile([0, 1], len(data))
         design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units, chart.admit)
-    plan = _contrasts(design, 1, PureDP(DIRECTIONS * epsilon), True)
+    plan = _contrasts(design, 1, PureDP(epsilon), True)
     raw = plan.draws(Records(plan.space, design.rows), size, rng)
     found = [_medians(design, chart.axes, one, 100.0 if wrong else (1 - DIRECTIONS) * epsilon, rng) for one in raw]
     return np.concatenate([raw, [[*middle, np.log(length)] for middle, length in found]], axis=1)
+
+
+def regression(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+    """All that a regression on the second number releases; wrong: numbers beside the halves have a fiftieth of their noise."""
+    line = Line("z", (-1.0, 1.0), False, False, PRIOR.as_chart(), PureDP(epsilon), None, len(data))
+    if wrong:
+        line.split[0].update({name: 50 * part for name, part in line.split[0].items()})
+    found = [line.run(data[:, :1], data[:, 1], "one record", "", rng) for _ in range(size)]
+    return np.array([[*one.halves.raw, one.mean, one.upper, one.product, one.second_moment] for one in found])
 
 
 def _pair(name: str, numbers: int, others: list[list[float]], first: list[float], second: list[float]) -> Pair:
@@ -211,8 +222,17 @@ def joint() -> list[Joint]:
             _pair("one of two across", 2, [[0.0]], [0.0], [1.0]), "noise for ten times as many",
         ),
         Joint(
-            "components", 3, components, _pair("one record turned by a right angle", 3, [], [1.0, 0.0], [0.0, 1.0]),
-            "noise for each number, not for all",
+            "components", 3, partial(components, SecondMoment),
+            _pair("one record turned by a right angle", 3, [], [1.0, 0.0], [0.0, 1.0]), "noise for each number, not for all",
+        ),
+        Joint(
+            "components, by two Wishart matrices", 3, partial(components, WishartMoment),
+            _pair("one record turned by a right angle", 3, [], [1.0, 0.0], [0.0, 1.0]), "noise for each number, not for all",
+        ),
+        Joint(
+            "regression", 6, regression,
+            _pair("one of two across, and its number too", 6, [[0.0, 0.0]], [-1.0, -1.0], [1.0, 1.0]),
+            "numbers with a fiftieth of their noise",
         ),
         Joint(
             "means of classes, units with both", 3, class_means,

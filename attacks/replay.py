@@ -24,15 +24,18 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from scipy.special import gammaincc
 
 import sfumato as sf
 from attacks import Broken, require
 from attacks.arenas import SPACES, ball_on
 from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.findings import classes
-from sfumato.mechanisms import find, inference, paying
+from sfumato.findings import regression as regression_module
+from sfumato.mechanisms import base, find, inference, paying
 from sfumato.mechanisms.find import Finder
 from sfumato.mechanisms.inference import Spread
+from sfumato.mechanisms.moments import WishartMoment, from_triangle, triangle
 from sfumato.mechanisms.stages import Looked
 from sfumato.mechanisms.tangent import TangentKNorm
 from sfumato.numerics.arrays import Array
@@ -41,6 +44,8 @@ from sfumato.regions import Ball, Ellipsoid
 EPSILONS = (0.1, 1.0, 8.0)
 COUNTS = (1, 2, 5, 20)  # of units
 SLACK = 1e-9  # rounding of the laws in doubles, as a share of ε and as a loss
+FAR = 1e6  # times c that eigenvalues of noise are below 0 where they tell the most of two Wishart matrices
+BEYOND = 40.0  # times p·c that the largest is above it
 NEVER = 1 << 30  # the place of a search that no candidate ends
 
 
@@ -82,6 +87,50 @@ class Place(Law):
     def _beyond(self, direction: Array, rng: np.random.Generator) -> Array:
         length = self.sigma * rng.standard_gamma(len(self.mean)) * rng.choice([1.0, 30.0])
         return np.asarray(self.mean + length * direction / np.linalg.norm(direction))
+
+
+@dataclass(frozen=True)
+class Wisharts(Law):
+    """Entries of a symmetric matrix with the noise N = c·(Z₁Z₁ᵀ − Z₂Z₂ᵀ), before they are rounded to the lattice.
+
+    The density of N is e^(tr N/2c)·P(W ≥ N) but for a constant, W having the density e^(−tr W/c) on W ≥ 0.  Where N has one
+    eigenvalue a above 0 and all others far below it, as for outcomes that tell the most, W ≥ N says that an entry on the
+    diagonal of W, which is c times a Gamma((p + 1)/2), is at least a; what else it says is of the order of c/FAR.
+    """
+
+    mean: tuple[Fraction, ...]
+    c: float
+
+    @property
+    def side(self) -> int:
+        return math.isqrt(2 * len(self.mean))
+
+    def matrix(self, numbers: Sequence[Any]) -> Array:
+        return from_triangle(np.array([float(x) for x in numbers]), self.side, weighted=False)
+
+    def entries(self, noise: Array) -> Array:
+        """Return the outcome that this noise makes."""
+        rows, columns, _ = triangle(self.side)
+        return np.asarray((self.matrix(self.mean) + noise)[rows, columns])
+
+    def drawn(self, rng: np.random.Generator) -> Array:
+        """Return the mean itself, or an outcome that is likely, or is far."""
+        a, b = rng.standard_normal((2, self.side, self.side + 1))
+        return self.entries(self.c * rng.choice([0.0, 1.0, 30.0]) * (a @ b.T + b @ a.T))
+
+    def log(self, outcome: Array) -> float:
+        rows, columns, _ = triangle(self.side)
+        noise = [Fraction(x) - m for x, m in zip(outcome.tolist(), self.mean, strict=True)]
+        trace = sum(x for x, i, j in zip(noise, rows, columns, strict=True) if i == j)
+        largest = max(0.0, float(np.linalg.eigvalsh(self.matrix(noise))[-1])) / self.c
+        tail = float(gammaincc((self.side + 1) / 2, largest))
+        return float(trace) / (2 * self.c) + math.log(max(tail, 1e-300)) - len(noise) * math.log(self.c)
+
+    def telling(self, other: Wisharts, rng: np.random.Generator) -> Array:
+        """Return what is far beyond the mean where that of the neighbour is less, and far below it everywhere else."""
+        values, vectors = np.linalg.eigh(self.matrix(self.mean) - other.matrix(other.mean))
+        ends = np.where(np.arange(self.side) == self.side - 1, BEYOND * self.side, -FAR) * self.c
+        return self.entries((vectors * ends) @ vectors.T) if values.any() else self.drawn(rng)
 
 
 @dataclass(frozen=True)
@@ -253,7 +302,11 @@ def primitives(tape: Tape) -> list[tuple[Any, str, Any]]:
     """
 
     def lattice_point(plan: TangentKNorm, mean: Sequence[Fraction], _: Any) -> Array:
-        place = tape.take(Place(np.array([float(x) for x in mean]), plan.scale.sigma))
+        if isinstance(plan, WishartMoment):
+            matrix = tape.take(Wisharts(tuple(mean), plan.scale.sigma))
+            return np.asarray(np.rint(matrix / plan.spacing) * plan.spacing)
+        parts = np.split(np.array([float(x) for x in mean]), plan.blocks)
+        place = np.concatenate([tape.take(Place(part, plan.scale.sigma)) for part in parts])
         return np.asarray(np.rint(place / plan.spacing) * plan.spacing)
 
     def falls_back(plan: Looked, lost: list[Fraction], _: Any) -> bool:
@@ -387,8 +440,10 @@ def hostile(ball: Ball, rng: np.random.Generator) -> Array:
     return np.asarray(np.delete(tried, list(space.diagnose(tried)[1]), axis=0))
 
 
-def neighbours(ball: Ball, n: int, rng: np.random.Generator, both: bool = False) -> tuple[Data, Data]:
-    """Return data sets of n units that differ in all records of one.  Units are in one of two groups, or in both."""
+def neighbours(
+    ball: Ball, n: int, rng: np.random.Generator, both: bool = False, groups_in_all: int = 2
+) -> tuple[Data, Data]:
+    """Return data sets of n units that differ in all records of one.  Units are in one of some groups, or in the first two."""
     space, known = ball.space, hostile(ball, rng)
     spread = space.present(space.random_points(ball.center, 1.5 * ball.radius, n, rng))
     ends = known[np.arange(n) % 2 + 3]
@@ -397,7 +452,7 @@ def neighbours(ball: Ball, n: int, rng: np.random.Generator, both: bool = False)
     labelled = both or bool(rng.random() < 0.5)
 
     def records(last: Array | None, i: int) -> list[tuple[Array, str, int]]:
-        groups = [0, 1] if both else [i % 2]
+        groups = [0, 1] if both else [i % groups_in_all]
         groups += [groups[0]] * int(rng.integers(3)) * labelled
         name = ("{0}", " {0}", "{0} ", "\uff30{1}")[rng.integers(4)].format(f"P{i}", i)
         return [(others[i] if last is None else last[rng.integers(len(last))], name, group) for group in groups]
@@ -439,7 +494,10 @@ def some_ball(rng: np.random.Generator) -> Ball:
 
 
 def in_a_ball(
-    release: Callable[[Ball, Data, float, dict[str, Any]], Any], counts: Sequence[int] = COUNTS, both: bool = False
+    release: Callable[[Ball, Data, float, dict[str, Any]], Any],
+    counts: Sequence[int] = COUNTS,
+    both: bool = False,
+    groups: int = 2,
 ) -> Try:
     """Return how a release in a ball is tried: on some space, with some number of units."""
 
@@ -450,7 +508,7 @@ def in_a_ball(
             unit = "one record" if data.unit is None else data.unit
             return release(ball, data, epsilon, {"unit": unit, "budget": purse})
 
-        return Tried(make, *neighbours(ball, int(rng.choice(counts)), rng, both), epsilon)
+        return Tried(make, *neighbours(ball, int(rng.choice(counts)), rng, both, groups), epsilon)
 
     return tried
 
@@ -481,6 +539,37 @@ def mdm(ball: Ball, data: Data, epsilon: float, common: dict[str, Any]) -> Any:
     """Return a fitted classifier."""
     model = sf.PrivateMDM(region=ball, epsilon=epsilon, budget=common["budget"], allow_useless=True)
     return model.fit(data.points, data.group, unit=common["unit"])
+
+
+def regression(by: bool = False, **options: Any) -> Try:
+    """Return how a regression is tried: on a private covariate that is a function of the record, or on one that is public,
+    which groups have; by groups, if these are given."""
+
+    def release(ball: Ball, data: Data, epsilon: float, common: dict[str, Any]) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            covariate = np.nan_to_num(np.sum(data.points.reshape(len(data.points), -1), axis=1))
+        if options.get("covariate_is_public"):
+            covariate = data.group * 2.0 + 0.5
+        how = {"limits": (-1.0, 3.0), "by": data.group if by else None, "allow_useless": True, **options, **common}
+        return sf.private_regression(data.points, covariate, ball, epsilon, **how)
+
+    return in_a_ball(release, counts=(6, 7, 20))
+
+
+def wishart(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try components in so many directions that their noise is that of two Wishart matrices: one record is turned by a right
+    angle, or goes to the centre, or as far as there are numbers."""
+    n, dim = int(rng.choice(COUNTS)), int(rng.choice([5, 6, 9]))
+    ball = Ball(sf.Euclidean(dim=dim), np.zeros(dim), 1.0)
+    turn = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    others = np.repeat(turn[:1], n - 1, axis=0) * rng.choice([0.0, 1e-300, 1.0, -1.0, 1e300])
+    ends = turn[0], turn[1] * rng.choice([1.0, 1.0, 1e9, 0.0, 1e-300, 1e300])
+    sides = [np.append(others, end[None], axis=0) for end in ends]
+
+    def make(data: Array, purse: Purse) -> Any:
+        return sf.private_components(data, ball, epsilon, budget=purse, allow_useless=True)
+
+    return Tried(make, sides[0], sides[1], epsilon)
 
 
 def look(rng: np.random.Generator, epsilon: float) -> Tried:
@@ -572,11 +661,23 @@ TRIES: dict[str, Try] = {
             data.points, ball, epsilon, components=1, allow_useless=True, **common
         )
     ),
+    "components by two Wishart matrices": wishart,
     "groups": in_a_ball(
         lambda ball, data, epsilon, common: sf.compare_groups(
             data.points, data.group, ball, epsilon, allow_useless=True, **common
         ),
         counts=(4, 5, 20),
+    ),
+    "regression": regression(),
+    "regression, test only": regression(test_only=True),
+    "regression on a public covariate": regression(covariate_is_public=True),
+    "regression by groups": regression(by=True),
+    "groups of two factors": in_a_ball(
+        lambda ball, data, epsilon, common: sf.compare_groups(
+            data.points, data.group % 2, ball, epsilon, within=data.group // 2, allow_useless=True, **common
+        ),
+        counts=(8, 9, 20),
+        groups=4,
     ),
     "means of classes, units with one": in_a_ball(mdm, counts=(2, 5, 20)),
     "means of classes, units with both": in_a_ball(mdm, both=True),
@@ -599,7 +700,9 @@ def _less_noise(part: float) -> list[tuple[Any, str, Any]]:
 def _louder(part: float) -> list[tuple[Any, str, Any]]:
     """Return what to replace for a look, a spread and medians with so much of their noise, the rest being as it is."""
     width, spread, median = Looked.width.fget, Spread.of, classes.private_median  # type: ignore[attr-defined]
+    noisy = inference.noisy_mean
     return [
+        (regression_module, "noisy_mean", lambda total, n, wide, rng: noisy(total, n, Fraction(part) * wide, rng)),
         (Looked, "width", property(lambda plan: part * width(plan))),
         (Spread, "of", lambda *asked: Spread(asked[1], Fraction(part) * spread(*asked).width)),
         (classes, "private_median", lambda values, edges, epsilon, rng: median(values, edges, epsilon / part, rng)),
@@ -640,11 +743,17 @@ def warns(rng: np.random.Generator, epsilon: float) -> Tried:
 SPLIT = np.array(["A", "A2", "A3", "B"])
 CONTROLS: dict[str, tuple[Try, list[tuple[Any, str, Any]]]] = {
     "mean by chart, noise 10% too small": (TRIES["mean by chart"], _less_noise(0.9)),
+    "components by two Wishart matrices, noise 10% too small": (
+        wishart,
+        [(WishartMoment, "apart", 0.9), (base, "_fitted", base._fitted.__wrapped__)],
+    ),
     "mean in two steps, noise 20% too small": (TRIES["mean in two steps"], _less_noise(0.8)),
     "radius, noise 20% too small": (TRIES["radius"], _less_noise(0.8)),
     "mean after a look, a quarter of the look's noise": (TRIES["mean after a look"], _louder(0.25)),
     "mean with its spread, a quarter of the spread's noise": (TRIES["mean by chart, with its spread"], _louder(0.25)),
     "means of classes, a quarter of the medians' noise": (TRIES["means of classes, units with one"], _louder(0.25)),
+    "regression, noise of the halves 20% too small": (TRIES["regression on a public covariate"], _less_noise(0.8)),
+    "regression, a quarter of the noise of its numbers": (TRIES["regression"], _louder(0.25)),
     "one person, counted as three": (partial(one_person, SPLIT), []),
     "words from a record": (told, []),
     "an error after the charge": (late, []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
-from sfumato.laws.calibration.population import sum_quantile, variance_bound
+from sfumato.laws.calibration.population import omnibus, precisions, sum_quantile, variance_bound
 from sfumato.means.frechet import frechet_mean
 from sfumato.mechanisms import choose
 from sfumato.mechanisms.base import radial_noise
@@ -34,6 +34,7 @@ SHAPES, OUTLINES = "shapes, k = 10", "outlines, k = 50"
 PLACES = ("S²", "SPD(3)", SHAPES, OUTLINES)
 POPULATIONS = ("isotropic", "decaying", "on a line", "two clusters", "5% outliers", "callosa")
 LEVELS = ("isotropic", "on a line", "two clusters")  # populations that tests of equal means are tried on
+MANY = 15  # groups that are compared at once
 APART = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.65)  # of two means, in sizes of the region
 UNKNOWN = {"S²": 0.3, "SPD(3)": 0.5, SHAPES: 0.1}  # true radii; priors are four times as wide
 DRAWS, KINDS, FOUND = 10, ("filling the ball", "any radius alike", "normal"), (1000, 5000)
@@ -112,19 +113,19 @@ def released(plan: Composition, rows: Array, studies: int, rng: np.random.Genera
 
 
 @lru_cache
-def _table(p: int, groups: int) -> Callable[[Array], Array]:
+def _table(p: int, groups: int, level: float) -> Callable[[Array], Array]:
     """log q against log(1 + variance), for noise of scale 1."""
     variances = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 14)])
-    lengths = [sum_quantile(LEVEL, p, [1.0] * groups, variance) for variance in variances]
+    lengths = [sum_quantile(level, p, [1.0] * groups, variance) for variance in variances]
     spline: Callable[[Array], Array] = CubicSpline(np.log1p(variances), np.log(lengths))
     return spline
 
 
-def quantiles(plan: Composition, variance: Array, groups: int) -> Array:
+def quantiles(plan: Composition, variance: Array, groups: int, level: float = LEVEL) -> Array:
     """What regions and tests compare lengths with: the quantile, and half a cell of the lattice for each group."""
     base, p = plan.chart, len(plan.chart.chart.axes)
     sigma, cells = base.scale.sigma, groups * base.spacing / 2 * np.sqrt(p)
-    return np.asarray(sigma * np.exp(_table(p, groups)(np.log1p(variance / sigma**2))) + cells)
+    return np.asarray(sigma * np.exp(_table(p, groups, level)(np.log1p(variance / sigma**2))) + cells)
 
 
 def covered(plan: Composition, rows: Array, truths: list[Array], studies: int, rng: np.random.Generator) -> Array:
@@ -138,6 +139,33 @@ def rejected(plan: Composition, first: Array, second: Array, studies: int, rng: 
     """Which studies of two groups reject equal means."""
     (a, v), (b, u) = (released(plan, rows, studies, rng) for rows in (first, second))
     return np.asarray(np.linalg.norm(a - b, axis=1) > quantiles(plan, (v + u) / plan.n, 2))
+
+
+def of_many(
+    plan: Composition, rows: Sequence[Array], studies: int, rng: np.random.Generator, tests: int | None = None
+) -> tuple[Array, Array]:
+    """Which studies of one group from each population reject equal means: of one pair or more, as Holm's correction for so many
+    tests has it (all pairs unless given); and of all groups at once.
+
+    The p-value of all groups is computed for one study after another, the largest Q first, until it is above the level for 25.
+    """
+    base, p, many = plan.chart, rows[0].shape[1], len(rows)
+    drawn = [released(plan, each, studies, rng) for each in rows]
+    w, v = np.stack([w for w, _ in drawn], axis=1), np.stack([v for _, v in drawn], axis=1) / plan.n
+    i, j = np.triu_indices(many, 1)
+    limits = quantiles(plan, v[:, i] + v[:, j], 2, 1 - (1 - LEVEL) / (tests or len(i)))
+    pairs = (np.linalg.norm(w[:, i] - w[:, j], axis=2) > limits).any(axis=1)
+    sigmas, cells = np.full(many, base.scale.sigma), np.full(many, base.spacing / 2 * np.sqrt(p))
+    c = precisions(p, sigmas, v)
+    middle = np.einsum("sg,sgp->sp", c / c.sum(axis=1, keepdims=True), w)
+    q = np.einsum("sg,sgp->s", c, (w - middle[:, None]) ** 2)
+    every, missed = np.zeros(studies, dtype=bool), 0
+    for study in np.argsort(-q):
+        every[study] = omnibus(w[study], sigmas, v[study], cells) <= 1 - LEVEL
+        missed = 0 if every[study] else missed + 1
+        if missed > 25:
+            break
+    return pairs, every
 
 
 def hotelling(n: int, first: Array, second: Array, studies: int, rng: np.random.Generator) -> Array:
@@ -220,6 +248,7 @@ class Findings:
                 cells[f"coverage/{place}/{name}/{n}"] = partial(self._coverage, place, name, n, replicates // 20)
             for place in self.places:
                 cells[f"level/{place}/{n}"] = partial(self._level, place, n, replicates // 4)
+                cells[f"many/{place}/{n}"] = partial(self._many, place, n, max(20, replicates // 40))
                 cells[f"power/{place}/{n}"] = partial(self._power, place, n, max(20, replicates // 80))
         for place, n, kind in self.unknown():
             repeats = max(4, replicates // 1000)
@@ -245,6 +274,16 @@ class Findings:
                 rows = rows_of(plan.chart.chart, name)
                 found = rejected(plan, rows, rows, studies, rng)
                 made.append(_row(place, name, "rejects equal means", n, epsilon, plan.chart.chart, found))
+        return made
+
+    def _many(self, place: str, n: int, studies: int, rng: np.random.Generator) -> list[Row]:
+        made = []
+        for epsilon in self.epsilons:
+            plan = plan_of(place, n, epsilon)
+            for name in LEVELS:
+                found = of_many(plan, [rows_of(plan.chart.chart, name)] * MANY, studies, rng)
+                for what, hits in zip(("rejects a pair of many", "rejects all of many"), found, strict=True):
+                    made.append(_row(place, name, what, n, epsilon, plan.chart.chart, hits))
         return made
 
     def _power(self, place: str, n: int, studies: int, rng: np.random.Generator) -> list[Row]:
@@ -309,6 +348,18 @@ class Findings:
         ]
         parts += [f"## The test of equal means: its level at a nominal 5%, in percent of {few} studies with n a group"]
         parts += [markdown_table(header, body), "![power against distance](findings.png)"]
+        some = next(row.replicates for row in store.rows if row.quantity == "rejects a pair of many")
+        parts += [f"## {MANY} groups of the same population: in percent of {some} studies with n a group"]
+        for words, quantity in (
+            ("One pair or more is said to differ, corrected for all pairs (Holm)", "rejects a pair of many"),
+            ("Equal means of all groups are rejected", "rejects all of many"),
+        ):
+            body = [
+                [place, name, *(_share(store, place, name, quantity, *where) for where in across)]
+                for place in self.places
+                for name in LEVELS
+            ]
+            parts += [f"{words}:", markdown_table(header, body)]
         parts += ["Distance of the means, in sizes of the region, at which four studies in five reject:"]
         ways = [*(f"ε = {epsilon:g}" for epsilon in self.epsilons), "Hotelling, not private"]
         body = [

@@ -9,7 +9,16 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-USERS = ("studio", "demo", "files", "sklearn", "scale", "opendp", "peers")  # extras that are not for developers
+USERS = (
+    "studio",
+    "demo",
+    "files",
+    "sklearn",
+    "scale",
+    "opendp",
+    "sites",
+    "peers",
+)  # extras that are not for developers
 
 
 def installed(folder: Path, extra: str) -> tuple[int, float]:

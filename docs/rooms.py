@@ -14,7 +14,11 @@ from mkdocs.structure.pages import Page
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "src" / "sfumato"
 GIVEN = {  # what public functions give, and no room hands on
-    "findings": ["sfumato.findings.groups.Difference", "sfumato.findings.classes.ClassMeans"],
+    "findings": [
+        "sfumato.findings.groups.Difference",
+        "sfumato.findings.classes.ClassMeans",
+        "sfumato.findings.sites.Part",
+    ],
     "regions": ["sfumato.regions.ball.FoundBall"],
     "release": ["sfumato.release.population.PopulationRegion"],
 }

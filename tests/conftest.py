@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
 import sys
 from pathlib import Path
@@ -74,6 +76,13 @@ CASES = [
     (sf.AmbientLaplace, sf.SPD(size=2)),
     (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),
 ]
+
+
+@pytest.fixture(autouse=True)
+def repeatable(request, monkeypatch):
+    """Key the releases of a test by its name, so that a failure can be seen again; SFUMATO_KEYS=another draws other ones."""
+    keys = random.Random(f"{os.environ.get('SFUMATO_KEYS', '')} {request.node.nodeid}")
+    monkeypatch.setattr("sfumato.laws.sampling.secure.secrets.randbits", keys.getrandbits)
 
 
 @pytest.fixture(params=SPACES, ids=str)

@@ -34,6 +34,34 @@ def test_findings(sfumato):
     text, names, _ = run("findings.md", sfumato)
     quoted = re.search(r"within (0\.\d+) of the released mean \(n = 800", text)[1]
     assert names["release"].region(0.95).radius == pytest.approx(float(quoted), rel=0.3)  # noise moves it a little
+    quoted = re.search(r"1\. variance (0\.\d+) ", text)[1]
+    assert names["components"].variances[0] == pytest.approx(float(quoted), rel=0.3)
+    assert names["components"].significant[0]
+
+
+def test_incomplete_specimens_and_semilandmarks(sfumato):
+    text, names, commands = run("landmarks.md", sfumato)
+    assert commands == 1
+    quoted = re.search(r"^> (estimates are off .*)$", text, re.M)[1]
+    off, vary = (float(np.median(names[name])) for name in ("off", "vary"))
+    assert quoted == f"estimates are off by {off:.1f}, landmarks vary by {vary:.1f}"
+
+
+def test_synthetic_specimens(sfumato, tmp_path):
+    _, names, commands = run("synthetic.md", sfumato)
+    assert commands == 1
+    assert len(names["again"]) == 100
+    assert np.array_equal(names["again"].points, names["made"].points)
+    assert {path.name for path in tmp_path.iterdir()} >= {"fish.json", "made.tps", "made.png"}
+
+
+def test_files(sfumato, tmp_path):
+    _, names, commands = run("files.md", sfumato)
+    assert commands == 2
+    assert np.allclose(names["same"][0], names["data"].points[0], atol=1e-12)
+    assert names["release"].gain > 1
+    assert sf.read("mean.tps").points.shape == (1, 72, 2)
+    assert (tmp_path / "mean.png").exists()
 
 
 def test_large_data(sfumato):
@@ -46,7 +74,25 @@ def test_groups(sfumato, tmp_path):
     assert commands == 1
     assert {path.name for path in tmp_path.iterdir()} >= {"sexes.html", "again.png", "sexes.png"}
     assert names["found"].difference().differs
+    assert names["sites"].omnibus < 0.001
+    assert len(names["sites"].groups) == 12
+    assert names["sites"].differences[0].differs
+    assert len(names["both"].pairs) == 3
     assert sf.Comparison.load("sexes.json").difference().differs
+
+
+def test_regression(sfumato, tmp_path):
+    text, names, _ = run("regression.md", sfumato)
+    assert (tmp_path / "size.png").exists()
+    found = names["found"]
+    assert "p below 0.001" in text
+    assert found.p_value < 0.01
+    assert found.p_along < 0.01
+    space = names["region"].space
+    assert space.dim == 6
+    assert found.region(at=np.log(50)).radius < 0.06
+    assert names["test"].slope is None
+    assert names["both"].difference().differs
 
 
 def test_an_unknown_region(sfumato, tmp_path):
@@ -55,12 +101,42 @@ def test_an_unknown_region(sfumato, tmp_path):
 
 
 def test_several_sites(sfumato):
-    text, names, _ = run("several-sites.md", sfumato)
-    space = names["space"]
+    text, names, commands = run("several-sites.md", sfumato)
+    assert commands == 1
+    assert np.array_equal(sf.Release.load("combined.json").value, names["mean"].value)
+    space, mean = names["space"], names["mean"]
     every = sf.frechet_mean(space, [one for site in names["sites"] for one in site]).point
-    assert space.distance(*space.validate([names["mean"], every])) < 2 * names["error"]
-    assert f"about {names['error']:.2g}, where" in text
-    assert f"would have {sf.plan(names['region'], n=1000, epsilon=1.0)[0].error_95:.2g}:" in text
+    assert space.distance(*space.validate([mean.value, every])) < 3 * mean.error(0.95)
+    alone = [f"{one.error(0.95):.2g}" for one in names["done"]]
+    assert f"it lies within {mean.error(0.95):.2g} of the weighted mean" in text
+    assert f"the sites alone have {alone[0]} and\n{alone[2]}," in text
+    one = sf.plan(names["region"], n=1000, epsilon=1.0, mechanism="tangent", inference=0.1)[0]
+    assert f"would have {one.error_95:.2g}:" in text
+    assert sf.Release.load("all-sites.json").sha256 == mean.sha256
+    assert sf.load_region("region.json") == names["again"]
+
+
+def test_the_page_about_r_is_what_make_test_r_runs():
+    blocks = re.findall(r"^```r\n(.*?)^```", (DOCS / "r.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert blocks == [(DOCS / "r.R").read_text(encoding="utf-8")]
+    room = Path(__file__).parents[1] / "r"
+    files = [path for path in room.rglob("*") if path.is_file()]
+    assert sum(path.read_text(encoding="utf-8").count("\n") for path in files) <= 600
+    assert "seed" not in (room / "R" / "sfumato.R").read_text(encoding="utf-8")
+
+
+def test_one_mean_of_several_sites(sfumato, tmp_path):
+    pytest.importorskip("cryptography")
+    text, names, _ = run("sites.md", None)
+    release = names["release"]
+    assert release.mechanism.options["sites"] == {"Lisbon": 300, "Oslo": 250, "Rome": 400}
+    assert release.region(0.95).radius < 0.02
+    true = np.diag([0.09, 0.0225, 0.0036])
+    assert np.abs(names["second_moment"] - true).max() < 0.02
+    assert {path.name for path in tmp_path.iterdir()} >= {"study.json", "Lisbon.part", "Oslo.key", "Rome.pub"}
+    for command in re.findall(r"^sfumato (site \w+ .*)$", text.replace("\\\n", " "), re.M):
+        _, out, _ = sfumato(*command.split()[:2], "--help")
+        assert all(option in out for option in re.findall(r"(--[a-z]+)", command)), command
 
 
 def test_pages_about_wings(sfumato, tmp_path):

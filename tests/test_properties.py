@@ -103,8 +103,37 @@ def write_points(folder, value, kind, suffix):
 
 
 @in_a_folder
+def save_region(folder, space, radius):
+    """What is saved is read back."""
+    path = folder / "region.json"
+
+    def done():
+        sf.save_region(sf.Ball(space, space.present(space.origin()), radius), path)
+        return sf.load_region(path)
+
+    return refused_or_done(done)
+
+
+def load_region(text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "region.json")
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return refused_or_done(sf.load_region, path)
+
+
+@in_a_folder
 def create_ledger(folder, epsilon, dataset):
     return refused_or_done(sf.Ledger.create, folder / "a", epsilon, dataset, also=(sf.LedgerError,))
+
+
+@in_a_folder
+def create_key(folder, name):
+    return refused_or_done(sf.SiteKey.create, folder / "a.key", name)
+
+
+def plan_sites(region, n, trusted, epsilon, groups):
+    keys = [sf.SiteKey(f"site {i}", f"{i + 9:064x}") for i in range(3)]
+    return sf.Study.of(region, dict.fromkeys(keys, n), trusted, epsilon, groups=groups)
 
 
 @in_a_folder
@@ -146,6 +175,8 @@ CALLS = {
     "Shapes": (lambda k, d: refused_or_done(sf.Shapes, k, d), SCALARS, SCALARS),
     "SizeAndShape": (lambda k, d: refused_or_done(sf.SizeAndShape, k, d), SCALARS, SCALARS),
     "ElasticCurves": (lambda k, c, r: refused_or_done(sf.ElasticCurves, k, c, r), SCALARS, SCALARS, SCALARS),
+    "Outlines": (lambda d: refused_or_done(sf.Outlines, d), SCALARS),
+    "resample_outlines": (lambda x, k, r: refused_or_done(sf.resample_outlines, x, k, r), ARRAYS, SCALARS, st.none() | ARRAYS),
     "Rotations": (lambda d: refused_or_done(sf.Rotations, d), SCALARS),
     "Axes": (lambda d: refused_or_done(sf.Axes, d), SCALARS),
     "Hyperbolic": (lambda d: refused_or_done(sf.Hyperbolic, d), SCALARS),
@@ -156,6 +187,8 @@ CALLS = {
     "Correlation": (lambda d: refused_or_done(sf.Correlation, d), SCALARS),
     "DiagonalSPD": (lambda d: refused_or_done(sf.DiagonalSPD, d), SCALARS),
     "Product": (lambda a, b, w: refused_or_done(sf.Product, a, b, weights=w), SPACE | SCALARS, SPACE, st.none() | ARRAYS),
+    "estimate_missing": (lambda x, r: refused_or_done(sf.estimate_missing, x, r), ARRAYS, ARRAYS),
+    "slide": (lambda x, r, t: refused_or_done(sf.slide, x, r, t), ARRAYS, ARRAYS, ARRAYS | SCALARS),
     "symmetrize": (lambda x, p: refused_or_done(sf.symmetrize, x, p), ARRAYS, ARRAYS | SCALARS),
     "Space": (lambda s, x: refused_or_done(s.validate, x), SPACE, ARRAYS),
     "Ball": (lambda s, c, r: refused_or_done(sf.Ball, s, c, r), SPACE | SCALARS, ARRAYS, SCALARS),
@@ -194,6 +227,14 @@ CALLS = {
     "compare_groups": (
         lambda x, g, s, e: refused_or_done(sf.compare_groups, x, g, a_ball(s), e), ARRAYS, ARRAYS | SCALARS, SPACE, SCALARS,
     ),
+    "private_regression": (
+        lambda x, z, s, e, ends: refused_or_done(sf.private_regression, x, z, a_ball(s), e, limits=ends),
+        ARRAYS, ARRAYS | SCALARS, SPACE, SCALARS, st.none() | SCALARS | st.tuples(SCALARS, SCALARS),
+    ),
+    "combine": (
+        lambda r, p, w: refused_or_done(sf.combine, r, p, weights=w),
+        st.lists(st.just(RELEASE) | SCALARS, max_size=3), SCALARS | st.just("apart"), SCALARS | st.just("n"),
+    ),
     "private_components": (
         lambda x, s, e, k: refused_or_done(sf.private_components, x, a_ball(s), e, components=k),
         ARRAYS, SPACE, SCALARS, SCALARS,
@@ -222,6 +263,13 @@ CALLS = {
     ),
     "read": (read_bytes, st.binary(max_size=200) | st.text(max_size=100).map(str.encode), st.none() | SPACE),
     "write_points": (write_points, ARRAYS, st.sampled_from(["landmarks", "matrices", "vectors"]) | SCALARS, SUFFIXES),
+    "save_region": (save_region, SPACE, SCALARS),
+    "load_region": (load_region, st.text(max_size=30) | RECORDS.map(repr)),
+    "SiteKey": (create_key, SCALARS | st.text(max_size=4)),
+    "Study": (
+        lambda s, n, h, e, g: refused_or_done(plan_sites, a_ball(s), n, h, e, g),
+        SPACE, SCALARS, SCALARS, SCALARS, st.lists(st.text(max_size=2) | SCALARS, max_size=3),
+    ),
     "Ledger": (create_ledger, SCALARS | st.text(max_size=8), SCALARS | st.text(max_size=4)),
     "Ledger.charge": (charge, SCALARS, st.dictionaries(st.text(max_size=5), RECORDS, max_size=3)),
 }  # fmt: skip
@@ -232,7 +280,7 @@ SLOW = {
     "write_report": (describe, SUFFIXES),
 }
 WITHOUT = {  # named types without checks of their own: results, records and exceptions
-    "__version__", "Circle", "Comparison", "Components",  # a torus; what compare_groups gives
+    "__version__", "Circle", "Comparison", "Components", "Regression", "Regressions",  # a torus; what findings give
     "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
     "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks

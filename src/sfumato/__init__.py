@@ -20,9 +20,8 @@ from typing import Any
 from .shown import wire
 
 # ``__init__.pyi`` lists the public names with their homes: type checkers read it, and so does this module.
-_LINES = re.findall(
-    r"^from (\S+) import (.+)$", files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"), re.M
-)
+_STUB = files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8")
+_LINES = re.findall(r"^from (\S+) import (.+)$", _STUB, re.M)
 _HOMES = {name.split(" as ")[0]: home for home, names in _LINES for name in names.split(", ")}
 
 __all__ = sorted(_HOMES)

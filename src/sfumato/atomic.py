@@ -9,30 +9,28 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -> None:
+def write_atomically(path: Path, content: str | bytes, overwrite: bool = True, mode: int = 0o666) -> None:
     """Write a file whole or not at all: into a temporary file beside it, which is flushed to disk and then renamed.
 
     Without ``overwrite``, a file that exists is kept and a FileExistsError is raised, also if another process wrote it just
     now.  A process that is killed meanwhile can leave its temporary file, ``….part``; the next write to the same name removes
-    it.
+    it.  ``mode`` says who may read and write a new file, as far as the user's umask allows.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     _sweep(path)
-    while not _written(path, content, overwrite):
+    while not _written(path, content, overwrite, mode):
         pass
     _flush_folder(path.parent)
 
 
-def _written(path: Path, content: str | bytes, overwrite: bool) -> bool:
+def _written(path: Path, content: str | bytes, overwrite: bool, mode: int) -> bool:
     """Write the file, and say whether that was done: False if another process took the temporary file for a killed writer's."""
-    temporary = _beside(
-        path
-    )  # a name that is known before there is such a file, so that whatever happens, it is removed
+    temporary = _beside(path)  # known before there is such a file, so that whatever happens, it is removed
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             with suppress(OSError):  # a file system without locks, where _sweep removes nothing
                 fcntl.flock(file, fcntl.LOCK_SH)  # in use: _sweep leaves it from here on
             if not temporary.exists():
@@ -55,7 +53,7 @@ def _name(temporary: Path, path: Path) -> None:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        raise
+        raise FileExistsError(errno.EEXIST, "exists already", str(path)) from None
     except OSError:  # a file system without hard links: the name is taken by an empty file, which is then replaced
         path.open("xb").close()
         os.replace(temporary, path)
@@ -68,7 +66,7 @@ def _beside(path: Path) -> Path:
 
 def _sweep(path: Path) -> None:
     """Remove what killed writers of this target left: temporary files that no process holds."""
-    for name in glob.glob(f"{glob.escape(str(path))}????????.part"):
+    for name in glob.glob(f"{glob.escape(str(path))}{'[0-9a-f]' * 8}.part"):
         with suppress(OSError), open(name, "rb") as left:
             fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(name)

@@ -97,9 +97,8 @@ class InvalidPointError(SfumatoError, ValueError):
         self.reason = reasons[self.row]
         others = sorted(reasons)[1:]
         listed = ", ".join(map(str, others[:5])) + (", …" if len(others) > 5 else "")
-        super().__init__(
-            f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
-        )
+        more = f" ({len(others)} more are bad: {listed})" if others else ""
+        super().__init__(f"record {self.row}: {self.reason}{more}")
 
 
 class UnknownSpaceError(SfumatoError, ValueError):

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 class View(Protocol):
     """A module of the views, for one kind of results."""
 
-    def plot(self, result: Any, path: str | os.PathLike[str] | None, **how: Any) -> Figure:
-        """Return the picture of a result, and write it if a file is named."""
-
-    def describe(self, result: Any) -> str:
-        """Return a result in plain words."""
-
-    def html(self, result: Any) -> str:
-        """Return a result as a notebook shows it."""
+    plot: Callable[..., Figure]  # the picture of a result, written if a file is named
+    html: Callable[..., str]  # a result as a notebook shows it
+    scene: Callable[..., Any]  # the panels of the picture, before anything draws them
+    in_words: Callable[..., str]  # what the picture shows, for those who do not see it
+    in_short: Callable[..., list[str]]  # the sentences that every front begins with
+    describe: Callable[..., str]  # a result in plain words
+    page: Callable[..., Any]  # what a page about a result says
 
 
 @contextmanager
@@ -57,15 +56,20 @@ class Shown:
         """Return the picture as a Matplotlib figure; write it as PNG or SVG if a path is given.
 
         ``links`` are landmarks (from 0) in the order of a closed line, or pairs of them that lines join; ``channels`` names for
-        the channels of matrices, the parts of compositions or coordinates, which no record holds; a release also takes a
-        ``title`` and the probability ``p`` of the error that is drawn.
+        the channels of matrices, the parts of compositions or coordinates, which no record holds; a ``title`` stands above; a
+        release also takes the probability ``p`` of the error that is drawn.
         """
-        return _loaders[0](self.shown_by).plot(self, path, **how)
+        return self.view.plot(self, path, **how)
 
     def describe(self) -> str:
         """Return the result in plain words, for a data-sharing agreement."""
-        return _loaders[0](self.shown_by).describe(self)
+        return self.view.describe(self)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: all of it is public."""
-        return _loaders[0](self.shown_by).html(self)
+        return self.view.html(self)
+
+    @property
+    def view(self) -> View:
+        """The module that shows it."""
+        return _loaders[0](self.shown_by)

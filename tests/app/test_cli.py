@@ -710,7 +710,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
     spd = ("release", "m.npy", "--space", "spd", "--center", "identity", "--radius", "1", "--epsilon", "1")
     code, _, err = sfumato(*spd, "--out", "n.json", "--value", "v.tps", "--ledger", "study.ledger")
-    assert (code, "a TPS file holds landmarks, not matrices" in err) == (2, True), err
+    assert (code, "TPS files hold landmarks, not matrices" in err) == (2, True), err
     assert "2 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.npy", "reference.tps", "study.ledger", "wings.tps"]
 

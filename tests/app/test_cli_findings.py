@@ -155,7 +155,7 @@ def test_compare_writes_what_was_asked_for_and_charges_once(sfumato, fish, tmp_p
     found = sf.Comparison.load("c.json")
     assert {name: release.n for name, release in found.groups.items()} == {"f": 300, "m": 300}
     assert found.difference().differs  # 0.4 apart, at a noise of 0.01
-    assert re.search(r"f, m +0\.\d+ +below 0\.001 +differ", out), out
+    assert re.search(r"f, m +0\.\d+ +below 0\.001 +below 0\.001 +differ", out), out
     assert "1 of 5 is left" in sfumato("ledger", "show", "study.ledger")[1]
     entries = json.loads(sfumato("ledger", "log", "study.ledger", "--json")[1])
     assert [entry["kind"] for entry in entries][-2:] == ["charge", "release"]
@@ -181,8 +181,8 @@ def test_many_groups_have_a_mean_each(sfumato, fish):
     assert code == 0, err
     assert [*json.loads(out)["groups"]] == ["a", "b", "c"]
     said = sf.Comparison.load("comparison.json").describe()
-    assert said.count("The means of ") == 3
-    assert "These are 3 tests" in said
+    assert said.count("The means of ") == 4  # of all, and of each pair
+    assert "p-values of all 3 pairs are corrected for their number (Holm)" in said
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_table_of_groups_must_name_every_record_once(sfumato, fish, tmp_path):
 @pytest.mark.parametrize(
     ("place", "words", "left", "made"),
     [
-        ("sfumato.findings.groups._by_group", "nothing was released, and nothing was charged", "5 of 5", False),
+        ("sfumato.findings.groups.by_group", "nothing was released, and nothing was charged", "5 of 5", False),
         ("sfumato.mechanisms.paying.secure_generator", "but epsilon 4 is charged to study.ledger", "1 of 5", False),
         ("sfumato.findings.groups.Comparison.save", "is in c.json: do not release again", "1 of 5", True),
     ],
@@ -363,3 +363,241 @@ def test_a_centre_is_read_by_the_columns_of_the_records(sfumato, tmp_path):
     asked = ["release", "places.csv", "--space", "sphere", "--columns", "lat_rad=lat,lon_rad=lon", "--out", "m.json"]
     code, _, err = sfumato(*asked, "--center", "center.csv", "--radius", "0.2", "--epsilon", "4", "--unit", "one place")
     assert (code, "none of 600 records lay outside" in err) == (0, True), err
+
+
+# -- change with a number -----------------------------------------------------------------------------------------------
+REGRESS = ["regress", "fish.tps", *KNOWN, "--epsilon", "4"]
+
+
+@pytest.fixture
+def growing(fish, tmp_path):
+    """The fish again, whose first landmark moves with an age that stands in a table, and whose size grows with it."""
+    shapes, sex = fish
+    rng = np.random.default_rng(4)
+    age = np.clip(rng.normal(5, 1.5, 600), 0, 10)
+    shapes = REFERENCE + rng.normal(0, 0.02, (600, K, 2))
+    shapes[:, 0] += np.outer(age - 5, [0.08, 0.0])
+    names = [f"s{i:03d}" for i in range(600)]
+    write_tps(tmp_path / "fish.tps", shapes * np.exp(0.1 * age)[:, None, None], names)
+    rows = (f"{name};{a:.3f};{s}" for name, a, s in zip(names, age, sex, strict=True))
+    (tmp_path / "ages.csv").write_text("\n".join(["ID;age;sex", *rows]))
+    return age
+
+
+def test_a_change_with_age_is_released_shown_and_reported(sfumato, growing, tmp_path):
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", 20, "fish")
+    asked = [*REGRESS, "--labels", "ages.csv", "--ledger", "study.ledger", "--on", "age"]
+    code, out, err = sfumato(*asked, "--limits", "0:10", "--plot", "age.png", "--report", "age.html")
+    assert code == 0, err
+    assert is_short(out, err)
+    found = sf.Regression.load("regression.json")
+    assert found.changes
+    assert "The mean changes with age (p below 0.001)." in out
+    assert found.limits == [0, 10]
+    assert ledger.left == 16
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", "", (tmp_path / "age.html").read_text())).split())
+    for words in ("The mean changes with age", "test of no change", "Neighbours are data sets of the same size"):
+        assert words in page
+    assert (tmp_path / "age.png").stat().st_size > 1000
+    code, out, err = sfumato(*asked, "--number-is-public", "--out", "known.json", "-v")
+    assert code == 0, err
+    assert "Age is public, and not protected" in out
+    by = ["--by", "sex", "--labels-are-public", "--limits", "0:10", "--out", "sexes.json"]
+    code, out, err = sfumato(*asked, *by)
+    assert code == 0, err
+    sexes = sf.Regressions.load("sexes.json")
+    assert [*sexes.groups] == ["f", "m"]
+    # by chance they differ in one run of twenty
+    verdict = "differ" if sexes.difference("f", "m").differs else "may be the same"
+    assert f"The slopes of f and m {verdict}" in out
+    assert ledger.left == 8
+
+
+def test_a_change_with_size_is_by_its_logarithm_and_shown_as_a_size(sfumato, growing):
+    code, out, err = sfumato(*REGRESS, "--on", "size", "--limits", "2:20")
+    assert code == 0, err
+    found = sf.Regression.load("regression.json")
+    assert found.covariate == "log centroid size"
+    assert found.limits == pytest.approx(np.log([2, 20]))
+    low, high = map(float, re.search(r"From ([\d.]+) to ([\d.]+) it moves", out).groups())
+    assert 2 <= low < high <= 20
+    assert np.log([low, high]) == pytest.approx(found.values, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--on", "age"], "--on age: say between which numbers it surely lies, by public knowledge: --limits LOW:HIGH"),
+        (["--on", "size", "--limits", "0:9"], "--limits 0:9: say two numbers, the smaller first, above 0 for sizes"),
+        (["--on", "age", "--limits", "9-12"], "--limits 9-12: say two numbers, the smaller first, as 20:90"),
+        (["--on", "weight", "--limits", "0:9", "--labels", "ages.csv"], "has no column 'weight'"),
+        (["--on", "ID", "--limits", "0:9"], "record 0 (line 1; ID 's000'): ID is 's000', which is not a number"),
+        (["--on", "size", "--limits", "2:20", "--by", "ID"], "is the ID of every person public knowledge?"),
+        (
+            ["--on", "size", "--limits", "2:20", "--epsilon", "0.3"],
+            "only the test of no change, --test-only; or --even-if",
+        ),
+    ],
+)
+def test_regressions_that_cannot_be_made(sfumato, growing, options, words):
+    code, _, err = sfumato(*REGRESS, *options)
+    assert code == 2
+    assert words in " ".join(err.split())
+
+
+def test_a_variance_and_directions_follow_a_released_mean(sfumato, fish, tmp_path):
+    sf.Ledger.create(tmp_path / "study.ledger", 20, "fish")
+    paid = ["--ledger", "study.ledger", "--epsilon", "4"]
+    assert sfumato("release", "fish.tps", *KNOWN, *paid)[0] == 0
+    code, out, err = sfumato("variance", "fish.tps", "--about", "mean.json", *paid, "--report", "variance.html")
+    assert code == 0, err
+    assert is_short(out, err)
+    mean, found = sf.Release.load("mean.json"), sf.Release.load("variance.json")
+    assert found.scalar.reach > 0
+    assert "Released the mean squared distance from a released mean" in out
+    code, out, err = sfumato("components", "fish.tps", "--about", "mean.json", *paid, "--plot", "ways.png")
+    assert code == 0, err
+    assert is_short(out, err)
+    ways = sf.Components.load("components.json")
+    assert np.allclose(ways.center, mean.value)
+    assert abs(ways.directions[0] @ ways.directions[0] - 1) < 1e-9
+    assert sf.Ledger(tmp_path / "study.ledger").left == 8
+    code, _, err = sfumato("variance", "fish.tps", "--about", "reference.tps", *paid, "--force")
+    assert code == 2
+    assert "this is not a release record" in err
+
+
+def test_groups_are_compared_within_each_value_of_a_second_factor(sfumato, fish, tmp_path):
+    rows = (tmp_path / "sexes.csv").read_text().splitlines()
+    sited = [f"{row};{'site' if i == 0 else 'north' if i <= 200 else 'south'}" for i, row in enumerate(rows)]
+    (tmp_path / "sexes.csv").write_text("\n".join(sited))
+    asked = [*COMPARE, "--by", "sex", "--within", "site"]
+    code, _, err = sfumato(*asked)
+    assert code == 2
+    assert "is the sex and site of every person public knowledge?" in err
+    code, out, err = sfumato(*asked, "--labels-are-public", "--plot", "c.png", "--report", "c.html")
+    assert code == 0, err
+    found = sf.Comparison.load("comparison.json")
+    sizes = {"f in north": 100, "f in south": 200, "m in north": 100, "m in south": 200}
+    assert {name: release.n for name, release in found.groups.items()} == sizes
+    assert "2 of 2 pairs differ, corrected for all" in out  # 0.4 apart; sites are not compared with each other
+    code, _, err = sfumato(*asked[:-1], "place", "--labels-are-public", "--out", "d.json")
+    assert (code, "has no column 'place'; it has: ID, sex, species, site" in err) == (2, True), err
+
+
+# -- what is made of releases alone ---------------------------------------------------------------------------------------
+@pytest.fixture
+def studies(sfumato, fish):
+    """Means of all fish, ε = 2, and of half of them, ε = 3, in one region."""
+    shapes, _ = fish
+    region = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
+    for name, some, epsilon in (("a.json", shapes, 2.0), ("b.json", shapes[:300], 3.0)):
+        sf.private_mean(some, region, epsilon, mechanism="tangent").save(name)
+    return ["combine", "a.json", "b.json"]
+
+
+def test_studies_are_combined_at_the_price_of_who_is_in_them(sfumato, studies, tmp_path):
+    code, out, err = sfumato(*studies, "--people", "apart", "--plot", "ab.png", "--report", "ab.html")
+    assert code == 0, err
+    assert is_short(out, err)
+    assert "Released the combined mean of 900 planar shapes of 8 landmarks; ε = 3 protects" in out
+    assert "Written: combined.json, ab.png, ab.html" in out
+    apart, mean = sf.Release.load("combined.json"), sf.Release.load("a.json")
+    assert apart.noise(0.95) < mean.noise(0.95)
+    assert apart.space.required.distance(apart.value, mean.value) < 0.05
+    assert (tmp_path / "ab.png").stat().st_size > 1000
+    assert "combined mean" in (tmp_path / "ab.html").read_text()
+    code, out, err = sfumato(*studies, "--people", "both", "--weights", "n", "--out", "both.json")
+    assert (code, "ε = 5 protects" in out) == (0, True), err
+    shares = [study["share"] for study in sf.Release.load("both.json").mechanism.options["releases"]]
+    assert sorted(shares) == pytest.approx([1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.json", "b.json"], "Missing option '--people'"),
+        (["a.json", "b.json", "--people", "some"], "if nobody is in two of the studies"),
+        (["a.json", "b.json", "--people", "apart", "--weights", "size"], "weights are 'error' or 'n'"),
+        (["a.json", "--people", "apart"], "needs two releases or more, each once"),
+        (["a.json", "a.json", "--people", "apart"], "needs two releases or more, each once"),
+        (["a.json", "fish.tps", "--people", "apart"], "fish.tps"),
+        (["a.json", "b.json", "--people", "apart", "--out", "a.json", "--force"], "would replace a.json"),
+        (["a.json", "b.json", "--people", "apart", "--plot", "ab.pdf"], "the ending must be .png or .svg"),
+    ],
+)
+def test_studies_that_cannot_be_combined(sfumato, studies, tmp_path, arguments, words):
+    code, _, err = sfumato("combine", *arguments)
+    assert (code, words in err) == (2, True), err
+    assert not (tmp_path / "combined.json").exists()
+
+
+@pytest.fixture
+def model(fish):
+    """Components of the fish, of which the first, along which the sexes differ, is above the noise."""
+    region = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
+    made = sf.private_components(fish[0], region, 8.0)
+    assert made.significant[0]  # 0.4 at one landmark, of a spread of 0.02
+    made.save("components.json")
+    return made
+
+
+def test_specimens_are_made_up_of_released_components(sfumato, model, tmp_path):
+    asked = ["synthesize", "components.json", "--n", "100"]
+    (tmp_path / "fish.tps").unlink()  # which no specimen comes from
+    code, out, err = sfumato(*asked, "--seed", "5", "--out", "made.tps", "--plot", "made.png", "--links", "outline")
+    assert code == 0, err
+    assert "Made up 100 specimens, marked as synthetic: seed 5 makes the same ones again." in out
+    assert "Written: made.tps, made.png" in out
+    assert (tmp_path / "made.png").stat().st_size > 1000
+    data = sf.read("made.tps", sf.PlanarShapes(landmarks=K))
+    assert data.points.shape == (100, K, 2)
+    assert np.allclose(data.points, model.sample(100, seed=5).points)
+    text = (tmp_path / "made.tps").read_text()
+    assert text.count("synthetic: seed 5") == text.count("ID=synthetic ") == 100
+    assert sfumato(*asked, "--seed", "5", "--out", "again.tps")[0] == 0
+    assert sfumato(*asked, "--out", "other.tps")[0] == 0
+    assert (tmp_path / "again.tps").read_text() == text != (tmp_path / "other.tps").read_text()
+    code, _, err = sfumato(*asked, "--out", "made.tps")
+    assert (code, "made.tps: exists already" in err) == (2, True), err
+    assert (tmp_path / "made.tps").read_text() == text
+    assert sfumato(*asked, "--seed", "6", "--out", "made.tps", "--force")[0] == 0
+    assert (tmp_path / "made.tps").read_text() != text
+    assert sfumato(*asked, "--out", "made.csv")[0] == 0
+    assert set(sf.read("made.csv", sf.PlanarShapes(landmarks=K)).labels["synthetic"]) != set()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["components.json", "--n", "0"], "the number of specimens must be a whole number of at least 1, not 0"),
+        (["components.json", "--seed", "-1"], "the seed must be a whole number of at least 0, not -1"),
+        (["components.json", "--out", "made.npy"], "with no place for labels (ID, synthetic); write .csv or .rds"),
+        (["components.json", "--links", "1-99"], "--links 1-99: write pairs of landmarks from 1 to 8"),
+        (["components.json", "--plot", "components.json"], "the ending must be .png or .svg"),
+        (["fish.tps"], "fish.tps"),
+        (["weak.json"], "no synthetic specimens: no component is above the noise"),
+    ],
+)
+def test_specimens_that_cannot_be_made_up(sfumato, model, fish, tmp_path, options, words):
+    if options == ["weak.json"]:
+        region = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
+        sf.private_components(fish[0][:50], region, 0.05, allow_useless=True).save("weak.json")
+    before = {path.name for path in tmp_path.iterdir()}
+    code, _, err = sfumato("synthesize", *options)
+    assert (code, words in err) == (2, True), err
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_matrices_that_are_made_up_go_to_a_table_and_have_no_picture(sfumato, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    logs = np.zeros((2000, 2, 2))
+    logs[:, 0, 0] = rng.uniform(-1, 1, 2000)
+    matrices = np.stack([np.diag(np.exp(np.diag(one))) for one in logs])
+    sf.private_components(matrices, sf.Ball(sf.SPD(size=2), np.eye(2), 1.5), 8.0).save("m.json")
+    code, _, err = sfumato("synthesize", "m.json", "--plot", "m.png")
+    assert (code, "specimens are drawn by their landmarks, and these are matrices" in err) == (2, True), err
+    code, out, err = sfumato("synthesize", "m.json", "--n", "7")
+    assert (code, "Written: synthetic.csv" in out) == (0, True), err
+    assert len(sf.read("synthetic.csv", sf.SPD(size=2))) == 7

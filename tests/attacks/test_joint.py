@@ -13,6 +13,7 @@ DRAWS = {
     "mean with spread": 1500,
     "both groups": 3000,
     "components": 12_000,
+    "components, by two Wishart matrices": 12_000,
     "means of classes, units with both": 4000,
 }
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ import pytest
 import sfumato as sf
 from benchmarks import findings as study
 from conftest import cloud
-from sfumato.findings.groups import Comparison
+from sfumato.files import Dataset
+from sfumato.findings.groups import Comparison, holm
+from sfumato.laws.calibration.population import omnibus
 from sfumato.release.population import chart_variance
 
 PLANE, SPHERE = sf.Euclidean(dim=2), sf.Sphere(dim=2)
@@ -80,6 +83,152 @@ def test_verdict_and_p_value_agree(compared):
         assert found.length == pytest.approx(shift, abs=1e-9)
 
 
+# -- many groups --------------------------------------------------------------------------------------------------------
+def test_many_groups_of_one_population_seldom_differ(rng):
+    """Of 15 groups, 105 pairs: 600 seeded studies, where pairs reject at nearly 5% each; uncorrected ones nearly always do."""
+    plan = study.plan_of("SPD(3)", 200, 0.5)
+    rows = [study.rows_of(plan.chart.chart, "isotropic")] * study.MANY
+    margin = 5 * np.sqrt(0.055 * 0.945 / 600)
+    pairs, every = study.of_many(plan, rows, 600, rng)
+    assert pairs.mean() < 0.055 + margin
+    assert every.mean() < 0.055 + margin
+    uncorrected, _ = study.of_many(plan, rows, 60, rng, tests=1)
+    assert uncorrected.mean() > 0.055 + 2 * margin
+
+
+def test_many_groups_of_which_one_is_another_differ_and_a_test_without_sampling_errors_rejects_all(rng):
+    plan = study.plan_of("S²", 1000, 4.0)
+    same, moved = (study.rows_of(plan.chart.chart, "on a line", shift) for shift in (0.0, 0.2))
+    for found in study.of_many(plan, [same] * 5 + [moved], 60, rng):
+        assert found.mean() > 0.9
+    (w, _), sigma = study.released(plan, same, 15 * 60, rng), plan.chart.scale.sigma
+    known = (np.full(15, sigma), np.zeros(15), np.zeros(15))
+    forgetful = [omnibus(each, *known) <= 0.05 for each in w.reshape(60, 15, 2)]
+    assert np.mean(forgetful) > 0.5
+
+
+@pytest.fixture(scope="module")
+def sites():
+    """Six sites of very unequal sizes, of which the last is another."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat([f"site {i}" for i in range(6)], [40, 4000, 60, 300, 900, 500])
+    points = rng.normal(0, 0.15, (len(labels), 2)) + np.where(labels == "site 5", 0.5, 0.0)[:, None]
+    return points, labels
+
+
+def test_the_correction_is_that_of_holm(sites):
+    found = sf.compare_groups(*sites, UNIT, 2.0)
+    raw = [one.p_value for one in found.differences]
+    assert raw == sorted(raw)
+    assert len(raw) == found.differences[0].tests == 15
+    worst = 0.0
+    for k, one in enumerate(found.differences):  # by hand: the smallest times 15, the next times 14, …
+        worst = max(worst, one.p_value * (15 - k))
+        assert one.adjusted == pytest.approx(min(1.0, worst))
+        assert one.differs == (one.adjusted <= 0.05)
+        assert one.p_value == pytest.approx(_alone(found, one.first, one.second), rel=1e-9)
+    assert found.difference("site 1", "site 5").differs
+    assert found.omnibus < 0.001
+    assert holm([0.04, 0.001, 0.03]) == pytest.approx([0.06, 0.003, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.2]) == [0.2]
+
+
+def _alone(found, first, second):
+    both = {name: found.groups[name] for name in (first, second)}
+    return Comparison(epsilon=2.0, groups=both).difference().p_value
+
+
+def test_regions_of_pairs_hold_for_all_of_them_at_once(sites):
+    found = sf.compare_groups(*sites, UNIT, 2.0)
+    pair = Comparison(epsilon=2.0, groups={name: found.groups[name] for name in ("site 1", "site 5")})
+    assert found.difference("site 1", "site 5").chart_radius > 1.2 * pair.difference().chart_radius
+    assert found.difference("site 1", "site 5", 0.99).chart_radius > found.difference("site 1", "site 5").chart_radius
+
+
+def test_p_values_do_not_depend_on_the_order_of_groups(sites):
+    found = sf.compare_groups(*sites, UNIT, 2.0)
+    back = Comparison(epsilon=2.0, groups=dict(reversed(found.groups.items())))
+    assert back.omnibus == pytest.approx(found.omnibus, rel=1e-6)
+    for one in found.differences:
+        other = back.difference(one.second, one.first)
+        assert (other.p_value, other.adjusted) == pytest.approx((one.p_value, one.adjusted), rel=1e-9)
+
+
+def test_records_that_coincide_and_labels_of_any_kind_are_compared():
+    labels = np.array(["ä b", "\uff21", "<b>&", "0"] * 50)
+    found = sf.compare_groups(np.zeros((200, 2)), labels, UNIT, 4.0)
+    assert [*found.groups] == ["0", "<b>&", "A", "ä b"]
+    assert 0 < found.omnibus <= 1
+    assert "ä b" in found.describe()
+    with pytest.raises(ValueError, match="50 of 200 records have no group"):
+        sf.compare_groups(np.zeros((200, 2)), np.array(["", " a", "a ", "b"] * 50), UNIT, 4.0, budget=Never())
+    assert [*sf.compare_groups(np.zeros((200, 2)), [" a", "a ", "b", "c"] * 50, UNIT, 4.0).groups] == ["a", "b", "c"]
+
+
+# -- two factors --------------------------------------------------------------------------------------------------------
+def test_two_factors_are_groups_of_combinations_tested_within_the_second(rng):
+    sex, place = rng.choice(["f", "m"], 1200), rng.choice(["A", "B", "C"], 1200, p=[0.5, 0.3, 0.2])
+    points = rng.normal(0, 0.1, (1200, 2))
+    points[(sex == "m") & (place == "B")] += [0.6, 0.0]
+    sex[place == "C"] = "f"  # one combination does not occur
+    charged = []
+
+    class Budget:
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["groups"]))
+
+    found = sf.compare_groups(points, sex, UNIT, 1.0, within=place, budget=Budget())
+    assert [*found.groups] == ["f in A", "f in B", "f in C", "m in A", "m in B"]
+    assert charged == [(1.0, {name: release.n for name, release in found.groups.items()})]
+    assert {release.guarantee.epsilon for release in found.groups.values()} == {1.0}
+    assert sorted(found.pairs) == [("f in A", "m in A"), ("f in B", "m in B")]
+    assert [one.tests for one in found.differences] == [2, 2]
+    assert found.difference().first == "f in A"
+    assert found.difference("f in B", "m in B").differs
+    across = found.difference("m in B", "f in A")
+    assert across.tests == 1  # a test by itself, as it is none of the pairs
+    assert across.adjusted == across.p_value
+    assert "f in B and m in B differ (p " in found.describe()
+    again = Comparison.from_json(found.to_json())
+    assert again.pairs == found.pairs
+    assert again.cells == {name: name.split(" in ") for name in found.groups}
+    assert again.sha256 == found.sha256
+    assert "cells" not in sf.compare_groups(points, sex, UNIT, 1.0).to_dict()
+
+
+def test_factors_may_be_labels_beside_the_points(rng):
+    labels = {"sex": np.array(["f", "m"] * 60), "site": np.repeat(["A", "B"], 60), "subject": np.arange(120)}
+    data = Dataset(rng.normal(0, 0.1, (120, 2)), labels=labels, kind="vectors", format="test", path=Path("test"))
+    found = sf.compare_groups(data, "sex", UNIT, 4.0, within="site", unit=labels["subject"])
+    assert {name: release.n for name, release in found.groups.items()} == dict.fromkeys(found.groups, 30)
+    with pytest.raises(ValueError, match="there is no label 'age' beside the points; there are: site, subject"):
+        sf.compare_groups(data, "sex", UNIT, 4.0, within="age")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (["f", "m"] * 10, ["A"] * 20, "all labels are 'A'"),
+        (["f", "m"] * 10, ["A", "B"] * 10, "none have the second in common"),
+        (["a in b", "a", "c", "c"] * 5, ["c", "b in c", "c", "d"] * 5, "two combinations of labels are written alike"),
+        (["f", "m"] * 10, ["A", "A"] * 9 + ["A", "B"], "the group 'm in B' has 1 unit"),
+        (["f", "m"] * 10, ["A", "A"] * 9 + ["A", ""], "1 of 20 records have no group"),
+        (["f", "m"] * 10, ["A"] * 19, "20 records need as many labels"),
+    ],
+)
+def test_factors_that_make_no_groups_are_refused(first, second, words, rng):
+    with pytest.raises(ValueError, match=words):
+        sf.compare_groups(rng.normal(size=(20, 2)), first, UNIT, 4.0, within=second, budget=Never())
+
+
+def test_a_unit_in_two_combinations_is_refused(rng):
+    sex, place, people = ["f", "m"] * 20, ["A"] * 20 + ["B"] * 20, np.arange(40)
+    people[22] = 0  # of the same sex, at another site
+    with pytest.raises(sf.Refusal, match="a unit has records in two groups"):
+        sf.compare_groups(rng.normal(size=(40, 2)), sex, UNIT, 4.0, within=place, unit=people, budget=Never())
+
+
 # -- the price ----------------------------------------------------------------------------------------------------------
 def test_all_groups_are_charged_as_one_and_each_has_its_own_noise(rng):
     charged = []
@@ -114,7 +263,7 @@ def test_many_groups_are_compared_in_one_chart(rng):
     assert len({json.dumps([release.chart.axes, release.ball.center]) for release in found.groups.values()}) == 1
     assert len(found.differences) == 3
     text = found.describe()
-    assert "These are 3 tests" in text
+    assert "p-values of all 3 pairs are corrected for their number (Holm)" in text
     assert "0 (80), 1 (80), 2 (80), whose groups and sizes are public; ε = 2 in all" in text
 
 

@@ -135,7 +135,7 @@ def test_findings_take_every_kind(rng):
         components = sf.private_components(points, mean, privacy=privacy, allow_useless=True)
         assert components.release.guarantee.privacy == privacy
         found = sf.compare_groups(points, np.arange(600) % 2, ball, privacy=privacy)
-        assert found.privacy == privacy
+        assert found.guarantee.privacy == privacy
         assert found.epsilon >= max(one.guarantee.epsilon for one in found.groups.values())
         size = sf.private_size(rng.normal(size=(600, 5, 2)), 1.0, 6.0, privacy=privacy)
         assert (
@@ -152,7 +152,7 @@ def test_estimators_take_every_kind(rng):
         assert sf.PrivateFrechetMean(**known, privacy=privacy).fit(X).release_.guarantee.privacy == privacy
         model = sf.PrivateMDM(**known, privacy=privacy, allow_useless=True).fit(X, np.arange(200) % 2)
         assert model.release_.guarantee.privacy == privacy
-    with pytest.raises(TypeError, match="and not both"):
+    with pytest.raises(TypeError, match="a privacy, not both"):
         sf.PrivateFrechetMean(**known, privacy=privacy, epsilon=1.0).fit(X)
 
 
@@ -182,7 +182,7 @@ def test_a_delta_that_rounding_alone_would_take_is_refused():
 def test_one_promise_and_not_two():
     with pytest.raises(TypeError, match="private_mean needs an epsilon"):
         sf.private_mean(falling(40, 2), BALL)
-    with pytest.raises(TypeError, match="and not both"):
+    with pytest.raises(TypeError, match="a privacy, not both"):
         sf.private_mean(falling(40, 2), BALL, 1.0, privacy=sf.ZCDP(0.1))
     with pytest.raises(TypeError, match=re.escape("sfumato.ApproxDP(1.0, 1e-6)")):
         sf.private_mean(falling(40, 2), BALL, privacy=1.0)

@@ -399,7 +399,7 @@ def test_a_budget_in_mu_is_refused_with_what_to_give_instead(path):
 
 
 def test_a_budget_is_an_epsilon_or_a_privacy(path):
-    with pytest.raises(TypeError, match=r"a budget needs an epsilon .* or a privacy, and not both"):
+    with pytest.raises(TypeError, match=r"a budget needs an epsilon .* or a privacy, not both"):
         Ledger.create(path, 1, privacy=WINGS)
     with pytest.raises(TypeError, match="privacy is a kind such as"):
         Ledger.create(path, privacy=1.0)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -182,7 +183,7 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
     X, y, people = study(rng, people=20, trials=1)
     with pytest.raises(
         sf.Refusal,
-        match=r"exceed the largest possible class difference.*units or as much more epsilon.*Nothing was spent",
+        match=r"told apart hardly better than by chance: 20 units .* What helps: \d+ units, an epsilon of .*Nothing was spent",
     ):
         model(budget=ledger).fit(X, y, unit=people)
     with pytest.raises(sf.Refusal, match="several classes but not of all"):
@@ -203,6 +204,31 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
     one = model(allow_useless=True, invalid="center").fit(X, np.where(y == 0, "left", "right"))  # each record by itself
     assert set(one.predict(np.eye(SIZE)[None])) <= {"left", "right"}
     assert one.release_.guarantee.unit == "one record"
+
+
+def test_where_it_would_be_at_chance_it_is_refused_and_what_is_named_would_do(rng):
+    """Four weak classes of which each unit has one, as trials of one person may be: at the ε where it is refused it is at
+    chance, and with the ε and the number of units that are named it is not refused."""
+    means = np.random.default_rng(9).normal(size=(4, 10))
+    means *= 0.25 / np.sqrt(np.mean(np.sum((means - means.mean(axis=0)) ** 2, axis=1)))
+
+    def trials(n):
+        kinds = np.arange(n) % 4
+        return means[kinds] + rng.normal(size=(n, 10)) / np.sqrt(10), kinds
+
+    def fitted(n, epsilon, allow=False):
+        region = sf.Ball(sf.Euclidean(dim=10), np.zeros(10), 2.5)
+        return sf.PrivateMDM(region=region, epsilon=epsilon, allow_useless=allow).fit(*trials(n))
+
+    with pytest.raises(sf.Refusal) as refused:
+        fitted(123, 1.0)
+    units, epsilon = re.search(r"What helps: (\d+) units, an epsilon of ([\d.]+)", str(refused.value)).groups()
+    fitted(int(units), 1.0)
+    fitted(123, float(epsilon))
+    X, y = trials(2000)
+    right = np.mean([fitted(123, 1.0, allow=True).score(X, y) for _ in range(20)])
+    assert right < 0.25 + 5 * np.sqrt(0.25 * 0.75 / 20 / 30)  # as thirty guesses each
+    assert np.mean([fitted(2000, 4.0).score(X, y) for _ in range(3)]) > 0.4
 
 
 # -- the place of pyRiemann's MDM --------------------------------------------------------------------------------

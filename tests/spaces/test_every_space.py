@@ -15,7 +15,7 @@ from sfumato.mechanisms import choose
 from sfumato.records import Records
 from sfumato.spaces import SPACES, space_from, space_typed
 from sfumato.views import view_of
-from sfumato.views.plots import in_words
+from sfumato.views.released import in_words
 from sfumato.views.subject import Subject
 
 

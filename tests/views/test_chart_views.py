@@ -76,7 +76,7 @@ def test_nothing_is_left_out_of_a_whole_ellipsoid_and_a_flat_mean_is_the_mean():
     release = released(region_of(sf.Euclidean(dim=3), frozen=0))
     assert "ellipsoid with all 3 directions" in release.describe()
     assert line(release, "Left out") is None
-    assert line(release, "Estimated").endswith("Here that is their Fréchet mean.")
+    assert "Here that is their Fréchet mean. One record, whatever it is, moves it by" in line(release, "Estimated")
 
 
 @pytest.mark.parametrize("fits", [True, False])

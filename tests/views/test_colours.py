@@ -10,7 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.views.bending import bent_grid, magnified
 from sfumato.views.figures import PAIR, QUIET, RIM, SHARP, SOFT, STYLES, TEXT, contrast, ink, shade
-from sfumato.views.plots import in_words, read_names
+from sfumato.views.plots import read_names
+from sfumato.views.released import in_words
 from sfumato.views.scene import Role
 
 # Machado, Oliveira and Fernandes (2009): how linear colours look without one kind of cone

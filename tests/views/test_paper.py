@@ -10,11 +10,14 @@ import sfumato as sf
 from conftest import EXAMPLES, cloud
 from sfumato.views import components, view_of
 from sfumato.views.figures import draw
+from sfumato.views.released import in_words
 from sfumato.views.scene import Cells, Dots, Line, Role
 from sfumato.views.subject import Subject
 
 WING = np.array([[0.0, 0.0], [2.0, 0.4], [4.0, 0.3], [4.2, 0.0], [4.0, -0.3], [1.5, -0.6], [2.0, 0.0]])
 SOLID = np.concatenate([WING, [[0.2], [0.5], [0.0], [-0.3], [0.4], [-0.5], [1.0]]], axis=1)
+TURN = 2 * np.pi * np.arange(40) / 40
+EGG = np.stack([2 * np.cos(TURN), np.sin(TURN) * (1 + 0.2 * np.cos(TURN))], axis=1)  # an outline
 
 
 def released(space, reference, n=400, epsilon=4.0, off=0.01):
@@ -51,7 +54,14 @@ def test_landmarks_without_lines_stand_on_their_hull_and_lines_take_its_place():
 
 
 @pytest.mark.parametrize(
-    ("space", "reference"), [(sf.PlanarShapes(7), WING), (sf.Shapes3D(7), SOLID), (sf.SPD(2), np.eye(2))]
+    ("space", "reference"),
+    [
+        (sf.PlanarShapes(7), WING),
+        (sf.Shapes3D(7), SOLID),
+        (sf.SPD(2), np.eye(2)),
+        (sf.PlanarShapes(40), EGG),
+        (sf.Outlines(3), EGG),
+    ],
 )
 def test_differences_that_would_hardly_be_seen_are_larger_and_the_legend_says_so(space, reference):
     release = released(space, reference, n=100_000, epsilon=9.0)
@@ -59,10 +69,13 @@ def test_differences_that_would_hardly_be_seen_are_larger_and_the_legend_says_so
         mark.label for mark in scene(release).panels[0].marks if getattr(mark, "role", "") == Role.VALUE and mark.label
     }
     assert int(re.fullmatch(r"released mean, differences ×(\d+)", value)[1]) > 1
+    assert ("Point " in in_words(release)) == (reference is EGG)
 
 
 def test_a_large_matrix_stands_beside_its_centre_and_their_difference():
-    release = released(sf.SPD(size=5), np.eye(5), off=0.3)
+    matrices = np.tile(np.diag([1.5, 1.0, 1.0, 1.0, 1.0]), (400, 1, 1))  # far from the centre: never shrunk onto it
+    ball = sf.Ball(sf.SPD(size=5), np.eye(5), 0.9)
+    release = sf.private_mean(matrices, ball, 4.0, mechanism="tangent")
     centre, value, apart = scene(release).rows[0]
     assert (centre.title, value.title) == ("public centre", "released mean")
     assert apart.title.startswith("difference, colours\u00a0×")
@@ -88,5 +101,6 @@ def test_components_are_pairs_of_extremes_and_noise_has_none():
     assert panel.title == "component 1, 60%"
     labels = [mark.label for mark in panel.marks if isinstance(mark, Dots)]
     assert labels == ["−2 s.d.", "+2 s.d."]
-    faint = components.plot(found([False, False])).legends[0].get_texts()
-    assert "not above the noise" in [text.get_text() for text in faint]
+    (axes,) = draw(components.scene(found([False, False]))).axes
+    assert axes.get_title() == "no component is above the noise"
+    assert not axes.lines

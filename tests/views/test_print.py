@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 import sfumato as sf
-from sfumato.views.compared import write_comparison_report
 from sfumato.views.report import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -84,7 +83,7 @@ def test_a_report_prints_on_two_sheets_with_its_picture_whole(name, tmp_path):
     points, region = released(*CASES[name])
     page = tmp_path / "mean.html"
     if name == "groups":
-        write_comparison_report(sf.compare_groups(points, ["a", "b"] * 200, region, 9.0, allow_useless=True), page)
+        write_report(sf.compare_groups(points, ["a", "b"] * 200, region, 9.0, allow_useless=True), page)
     else:
         write_report(sf.private_mean(points, region, 4.0, mechanism="tangent", allow_useless=True), page)
     sheets, picture, seen = printed(page)

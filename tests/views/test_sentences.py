@@ -8,7 +8,6 @@ import pytest
 import sfumato as sf
 from sfumato.app.cli import main
 from sfumato.files.lines import number
-from sfumato.views.compared import write_comparison_report
 from sfumato.views.curator import against, of_clipping, region_used
 from sfumato.views.report import write_report
 
@@ -122,7 +121,7 @@ def test_no_name_moves_the_cursor(rng, tmp_path, monkeypatch, capsys):
     assert clean(found._repr_html_())
     for ending in ("html", "md"):
         write_report(release, tmp_path / f"m.{ending}")
-        write_comparison_report(found, tmp_path / f"c.{ending}")
+        write_report(found, tmp_path / f"c.{ending}")
         assert clean((tmp_path / f"m.{ending}").read_text())
         assert clean((tmp_path / f"c.{ending}").read_text())
     found.plot(tmp_path / "c.svg")

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..release.interruption import Interruption, Stopped
 from ..shown import at_work
 from . import PLAIN
 from .options import Commands, Grouped, taking
-from .request import MORE, OUTPUT, Request, as_option, sentence
+from .request import MORE, OUTPUT, OUTS, Request, as_option, refusal, sentence
 
 if TYPE_CHECKING:
     from ..regions import Region
@@ -48,6 +48,8 @@ app = typer.Typer(
 ctrl_c = Interruption()
 books = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None, help="Keep the budget of a study.")
 app.add_typer(books, name="ledger")
+sites = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode=None, help="Release one mean of many sites.")
+app.add_typer(sites, name="site")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.", rich_help_panel=MORE)]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say all that is known.", rich_help_panel=OUTPUT)]
 
@@ -65,36 +67,45 @@ def options(
     version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True)] = False,
 ) -> None:
     """Publish the average of sensitive shapes, directions or matrices without exposing any individual."""
-    if context.invoked_subcommand not in ("release", "compare"):
+    if context.invoked_subcommand not in OUTS:
         ctrl_c.words = "what was at work is not finished"
 
 
-# -- release and compare --------------------------------------------------------------------------------------------------
-@app.command(cls=Grouped)
-@taking("release")
-def release(request: Request, verbose: VerboseOption = False, as_json: JsonOption = False) -> None:
-    """Release the private mean of the records in a file.
+# -- what is released of records, each by a command -----------------------------------------------------------------------
+HELP = {
+    "release": """Release the private mean of the records in a file.
 
     Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --plot mean.png --report mean.html
 
-    Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1
-    """
-    make(request, verbose, as_json)
-
-
-@app.command(cls=Grouped)
-@taking("compare", out="comparison.json")
-def compare(request: Request, verbose: VerboseOption = False, as_json: JsonOption = False) -> None:
-    """Release the private mean of each group, and say which differ.
+    Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1""",
+    "compare": """Release the private mean of each group, and say which differ.
 
     All groups together cost one epsilon, as each person is in one group; who is in which must be public knowledge.
 
     Example: sfumato compare fish.tps --by sex --labels-are-public --public atlas.tps --epsilon 1 --plot sexes.png
-    """
-    make(request, verbose, as_json)
+
+    Example: sfumato compare fish.tps --by sex --within site --labels-are-public --public atlas.tps --epsilon 1""",
+    "regress": """Release how the mean changes with age, dose or size.
+
+    It says whether the mean changes, how fast, and what it is at any value within the limits.
+
+    Example: sfumato regress fish.tps --on size --limits 200:900 --public atlas.tps --epsilon 1 --plot growth.png
+
+    Example: sfumato regress brains.csv --on age --limits 20:90 --center mean.csv --radius 1 --epsilon 1""",
+    "components": """Release the directions in which records vary most.
+
+    It says how many of them stand out from the noise. 'sfumato synthesize' then makes up specimens that vary so.
+
+    Example: sfumato components wings.tps --about mean.json --epsilon 1 --plot directions.png
+
+    Example: sfumato components wings.tps --public atlas.tps --epsilon 1""",
+    "variance": """Release how much records vary about a released mean.
+
+    Example: sfumato variance wings.tps --about mean.json --epsilon 0.5""",
+}
 
 
-def make(request: Request, verbose: bool, as_json: bool) -> None:
+def make(request: Request, verbose: VerboseOption = False, as_json: JsonOption = False) -> None:
     """Release what is asked for, write it and show it."""
     from ..release.population import no_region
     from ..views.compared import PAIRS, pairs
@@ -111,11 +122,13 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
         work.load()
         tell_source(work, verbose)
         work.settle()
+        if work.told:
+            typer.echo(bold(work.told), err=True)
         show("releasing")
         done = work.run(session, lambda number, done, parts: show(f"pass {number}", done, parts))
         show("writing")
         outputs = Outputs(done, *work.looks)
-        outputs.write_beside(record, {what: path for what, path in work.outputs.items() if what != "out"})
+        outputs.write_beside(record, request.beside)
     with shown_or_not(record):
         if as_json:
             typer.echo(done.to_json(), nl=False)
@@ -127,8 +140,13 @@ def make(request: Request, verbose: bool, as_json: bool) -> None:
                 typer.echo(f"{value_in_words(done)}\n")
             elif request.inference and isinstance(done, sf.Release) and no_region(done):
                 typer.echo("No region is given for the population's mean: --verbose says why.")
-            typer.echo(bold(f"Written: {', '.join(map(str, work.outputs.values()))}"))
-        typer.echo(bold(work.clipping(done)), err=True)
+            typer.echo(bold(f"Written: {', '.join(map(str, (record, *request.beside.values())))}"))
+        if clipped := work.clipping(done):
+            typer.echo(bold(clipped), err=True)
+
+
+for name, out in OUTS.items():
+    app.command(name, cls=Grouped, help=HELP[name])(taking(name, out=out, task=name)(make))
 
 
 def tell_source(work: Workflow, verbose: bool) -> None:
@@ -181,7 +199,95 @@ def show_table(rows: Sequence[Sequence[str]], plain: str = "") -> None:
     typer.echo(text.strip("\n") if terminal or not plain else plain)
 
 
-# -- plan and inspect ---------------------------------------------------------------------------------------------------
+# -- what was released already ------------------------------------------------------------------------------------------
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.", rich_help_panel=OUTPUT)]
+
+
+@app.command(cls=Grouped)
+@taking("combine", out="combined.json")
+def combine(
+    request: Request,
+    records: Annotated[list[Path], typer.Argument(metavar="RECORDS...", help="Records of two or more released means.")],
+    people: Annotated[str, typer.Option(help="'apart' if nobody is in two of the studies, 'both' if somebody may be.")],
+    weights: Annotated[str, typer.Option(help="Weigh each by its 'error', or by its records, 'n'.")] = "error",
+    force: ForceOption = False,
+) -> None:
+    """Make one mean of the released means of several studies.
+
+    It reads what was released, none of the data, and spends nothing. All must be released about one centre, by the same public
+    specimens or with --mechanism tangent. If somebody may be in two of the studies, their prices add up.
+
+    Example: sfumato combine lisbon.json oslo.json --people apart --report both.html
+    """
+    write_made(request, records, force, lambda: sf.combine(map(sf.Release.load, records), people, weights=weights))
+
+
+def write_made(request: Request, inputs: list[Path], force: bool, make: Callable[[], Any]) -> None:
+    """Write and show what is made of files that hold no records."""
+    from ..views.outputs import Outputs, check_outputs
+
+    out = Path(request.out)
+    check_outputs({"out": out, **request.beside}, inputs, force)
+    done = make()
+    done.save(out)
+    outputs = Outputs(done)
+    outputs.write_beside(out, request.beside)
+    typer.echo(bold("\n".join([*outputs.short, f"Written: {', '.join(map(str, (out, *request.beside.values())))}"])))
+
+
+@app.command(cls=Grouped)
+@taking("synthesize")
+def synthesize(
+    request: Request,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Record that 'sfumato components' wrote.")],
+    n: Annotated[int, typer.Option(help="How many specimens to make up.")] = 100,
+    seed: Annotated[int | None, typer.Option(help="The same seed makes the same (default: a random one).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where they go: TPS, NTS, CSV, RDS, … (default: synthetic)")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Make up specimens that vary as the released ones do.
+
+    They come from released numbers alone, cost nothing and are nobody's. They are for teaching, for pictures (of the first
+    twelve) and for trying out programs; not for training classifiers, nor for conclusions about extremes or about people.
+
+    Example: sfumato synthesize components.json --n 100 --out made.tps --plot made.png
+    """
+    from ..views.components import plot_specimens
+    from ..views.outputs import check_outputs
+    from ..views.plots import read_links, write_picture
+
+    made = sf.Components.load(model).sample(n, seed=seed)
+    out = out or Path(f"synthetic.{'tps' if made.kind == 'landmarks' else 'csv'}")
+    check_outputs({"out": out, **request.beside}, [model], force)
+    lines = read_links(request.links, made.points.shape[1]) if request.links else None
+    drawn = {path: plot_specimens(made, lines) for path in request.beside.values()}
+    sf.write_points(out, made)
+    for path, picture in drawn.items():
+        write_picture(picture, path, f"Twelve of {n} synthetic specimens.")
+    typer.echo(f"Made up {n} specimens, marked as synthetic: {made.labels['synthetic'][0]} makes the same ones again.")
+    typer.echo(bold(f"Written: {', '.join(map(str, (out, *request.beside.values())))}"))
+
+
+@app.command(cls=Grouped)
+def export(
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="Record of a release.")],
+    out: Annotated[Path, typer.Option(help="Where its value goes.")],
+    force: ForceOption = False,
+) -> None:
+    """Write a released value in the format of another program.
+
+    The ending says which: .tps, .nts, .txt (Morphologika), .mrk.json (3D Slicer), .csv, .npy or .rds (R).
+
+    Example: sfumato export mean.json --out mean.nts
+    """
+    from ..views.outputs import Outputs, check_outputs
+
+    check_outputs({"out": out}, [record], force)
+    Outputs(sf.Release.load(record)).write("value", out)
+    typer.echo(bold(f"Written: {out}"))
+
+
+# -- plan, region and inspect -------------------------------------------------------------------------------------------
 @app.command(cls=Grouped)
 @taking("plan")
 def plan(
@@ -205,8 +311,7 @@ def plan(
 
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
-    pictures = {name: Path(path) for name in ("plot", "simulate") if (path := getattr(request, name))}
-    check_outputs(pictures, request.inputs)
+    check_outputs(request.beside, request.inputs)
     with at_work("planning"):
         region, _ = public_region(request)
         privacy = request.privacy.check(force=True)
@@ -214,13 +319,36 @@ def plan(
         worth = rows[0].refusal is None and not rows[0].useless
         needs = aim(region, request.n, privacy, rows[0], error, **request.how)
         ways = [] if worth else instead(region, request.n, privacy, request.share, as_option)
-        draw_plan(request, region, pictures, rows[0].refusal is None)
+        draw_plan(request, region, rows[0].refusal is None)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
         show_plan(request, region, rows, needs, ways, verbose)
     if not worth:
         raise SystemExit(UNUSABLE)
+
+
+@app.command(cls=Grouped)
+@taking("region", out="region.json")
+def region(request: Request, force: ForceOption = False) -> None:
+    """Write a public region to a file, to be shared by studies.
+
+    It reads none of your records. The axes that public specimens give depend on --n and --epsilon: say those of the smallest
+    study. All then release with --region region.json and --mechanism tangent, and 'sfumato combine' makes one mean of theirs.
+
+    Example: sfumato region --public atlas.tps --n 100 --epsilon 1 --out region.json
+    """
+    from ..views.outputs import check_outputs
+    from .workflow import public_region
+
+    request.complete()
+    check_outputs({"out": Path(request.out)}, request.inputs, force)
+    made, _ = public_region(request)
+    if not made.is_ball and not request.n:
+        raise refusal("the axes of this region depend on the number of records and on epsilon: give <n> and <epsilon>")
+    settled = made.settle(request.n, 1.0 if made.is_ball else request.privacy)
+    sf.save_region(settled, request.out)
+    typer.echo(bold(f"Written: {request.out}, {settled.as_chart().describe()}"))
 
 
 def show_plan(request: Request, region: Region, rows: Any, needs: Any, ways: Any, verbose: bool) -> None:
@@ -244,7 +372,7 @@ def show_plan(request: Request, region: Region, rows: Any, needs: Any, ways: Any
     typer.echo("\n" + "\n".join(lines))
 
 
-def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usable: bool) -> None:
+def draw_plan(request: Request, region: Region, usable: bool) -> None:
     """Draw the error curves, and a release of synthetic records that fill half of the region, if anything can be released."""
     import numpy as np
 
@@ -253,6 +381,7 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usabl
     from .workflow import asked
 
     n = request.n
+    pictures = request.beside
     if pictures and not usable:
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
     elif "plot" in pictures:
@@ -285,15 +414,16 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
     from ..views.curator import MARK, against, inspection, inspection_in_words
     from .workflow import Workflow
 
-    work = Workflow(replace(request, missing=request.missing or "none"))
+    work = Workflow(replace(request, missing=request.missing or "none", invalid="center"))
     work.parts = False
     with at_work(f"reading {printable(request.files[0])}"):
         work.load(guess=True)
     facts = inspection(work.data, work.space, said=bool(request.missing))
     lines = list[str]()
-    if request.public or request.center or request.radius is not None:
+    if request.public or request.center or request.region or request.radius is not None:
         request.complete()
         work.make_region()
+        work.complete()
         lines = against(work.region.settle(max(2, len(work.data)), 1.0), work.data)
     if as_json:
         show_json(facts | ({"beside_the_region": lines} if lines else {}))
@@ -392,6 +522,89 @@ def ledger_verify(
     """
     book = sf.Ledger(file).verify(head)
     typer.echo(f"{file}: {len(book.entries)} lines, all intact. Head: {book.head}")
+
+
+# -- sites --------------------------------------------------------------------------------------------------------------
+StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's public plan, as study.json.")]
+
+
+@sites.command("key", cls=Grouped)
+def site_key(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of your site.")]) -> None:
+    """Make the key of your site: NAME.key stays with you, NAME.pub is for everybody.
+
+    Example: sfumato site key lisbon
+    """
+    made = sf.SiteKey.create(f"{name}.key", name)
+    typer.echo(bold(f"Written: {name}.key, a secret, and {name}.pub, to be sent to all sites; fingerprint {made.code}"))
+
+
+@sites.command("init", cls=Grouped)
+@taking("init")
+def site_init(
+    request: Request,
+    study: StudyArgument,
+    keys: Annotated[list[str], typer.Argument(metavar="KEYS...", help="Each site's key and units: oslo.pub=200:300.")],
+) -> None:
+    """Write the public plan of one release by several sites.
+
+    Example: sfumato site init study.json oslo.pub=250 lima.pub=300 rome.pub=200:300 --trusted 2 --public atlas.tps --epsilon 1
+    """
+    from .workflow import public_region
+
+    (r := request).complete()
+    words = [re.fullmatch(r"(.+)=(\d+)(?::(\d+))?", word) for word in keys]
+    if None in words:
+        raise ValueError("say the file of each public key and how many units that site has, as oslo.pub=250")
+    every = {sf.SiteKey.load(word[1]): (int(word[2]), int(word[3] or word[2])) for word in words if word}
+    said = {name: getattr(r, name) for name in ("round", "inference", "unit", "allow_useless") if getattr(r, name)}
+    made = sf.Study.of(public_region(r)[0], every, r.trusted, r.privacy, groups=r.groups.split(","), **said)
+    made.save(study, overwrite=False)
+    typer.echo("\n".join([*made.words, bold(f"Written: {study}, to be sent to all sites")]))
+
+
+@sites.command("contribute", cls=Grouped)
+@taking("contribute", task="contribute")
+def site_contribute(request: Request) -> None:
+    """Add the records of your site, and write the one file that you send.
+
+    Without --agreed it says what would be done, and charges nothing. After any interruption give it again: it writes the same
+    file, and charges nothing twice.
+
+    Example: sfumato site contribute wings.tps --study study.json --key oslo.key --ledger oslo.ledger --agreed 3f0a-…
+    """
+    from ..views.curator import of_clipping
+    from .workflow import Workflow
+
+    study = sf.Study.load(request.study)
+    if not request.agreed:
+        typer.echo("\n".join(study.words))
+    out = f"{sf.SiteKey.load(request.key).name}.part"
+    work = Workflow(replace(request, space=study.space.required.typed))
+    work.load()
+    work.reference = study.settled.space.present(study.settled.center)
+    work.complete()
+    how = {"labels": work.columns.get("by"), "unit": work.unit_of(request.unit)["unit"]}
+    ledger = sf.Ledger(request.ledger, request.dataset or None)
+    study.contribute(work.data, request.key, ledger, out, agreed=request.agreed, invalid=request.invalid, **how)
+    typer.echo(bold(f"Written: {out}, to be sent; {ledger.describe()}"))
+    typer.echo(bold(of_clipping(study.settled, work.data.points, first=False)), err=True)
+
+
+@sites.command("combine", cls=Grouped)
+@taking("combine", out="mean.json")
+def site_combine(
+    request: Request,
+    study: StudyArgument,
+    parts: Annotated[list[Path], typer.Argument(metavar="PARTS...", help="The parts of all sites.")],
+    force: ForceOption = False,
+) -> None:
+    """Add up the parts of all sites, of which only the sum can be read.
+
+    Example: sfumato site combine study.json lisbon.part oslo.part rome.part --plot mean.png --report mean.html
+    """
+    from ..findings.sites import Part
+
+    write_made(request, [study, *parts], force, lambda: sf.Study.load(study).combine(map(Part.load, parts)))
 
 
 # -- studio -------------------------------------------------------------------------------------------------------------
@@ -512,18 +725,6 @@ def audit(
 def main() -> None:
     """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3, Ctrl-C with 130."""
     try:
-        command()
-    finally:
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            try:
-                stream.flush()
-            except OSError:  # full or closed: Python would try again at the end, and change the exit code
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def command() -> None:
-    """Run the command, and end with a sentence and an exit code where it fails."""
-    try:
         with ctrl_c.in_charge(), warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *_: typer.echo(f"sfumato: warning: {message}", err=True)
@@ -534,20 +735,21 @@ def command() -> None:
     except PLAIN as error:
         words = sentence(error, as_option)
         if isinstance(error, UnsavedError):
-            keep(error.release)
+            try:  # it must not be lost
+                typer.echo(error.release.to_json(), nl=False)
+            except OSError:
+                typer.echo(error.release.to_json(), nl=False, err=True)
             words += "; the release is printed above: keep it"
         if "--debug" in sys.argv:
             raise
         typer.echo(f"sfumato: {printable(words, chr(10))}", err=True)
         raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
-
-
-def keep(release: sf.Release) -> None:
-    """Print a release that could not be written: it must not be lost."""
-    try:
-        typer.echo(release.to_json(), nl=False)
-    except OSError:
-        typer.echo(release.to_json(), nl=False, err=True)
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            try:
+                stream.flush()
+            except OSError:  # full or closed: Python would try again at the end, and change the exit code
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

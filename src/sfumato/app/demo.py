@@ -85,7 +85,8 @@ def shared(data: Array) -> tuple[Array, Array]:
 
 def run(out: Path, epsilon: float) -> Release:
     """Release the mean head; write demo.json, demo.html and demo.png, and heads.tps, public.tps and lines.txt."""
-    from ..views.plots import in_words, write_picture
+    from ..views.plots import write_picture
+    from ..views.released import in_words
     from ..views.report import write_report
 
     private, public = plates(heads())

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from .request import GROUPS, MORE, Request, names_files, option_of, types_of, wish_of
+from .request import DATA, GROUPS, MORE, Request, names_files, option_of, types_of, wish_of
 
 Command = Callable[..., None]
 METAVARS = {str: "TEXT", int: "NUMBER", float: "NUMBER", int | None: "NUMBER", float | None: "NUMBER"}
@@ -23,20 +23,20 @@ SHOWN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "path": "PATH"}  # f
 def taking(command: str, kind: type[Request] = Request, **usual: Any) -> Callable[[Command], Command]:
     """Return a decorator for a function whose argument ``request`` becomes the options of all wishes that a command takes.
 
-    ``usual`` are defaults of this command; what the function has as an argument of its own is not made an option twice.
+    ``usual`` is what this command takes for wishes that are not said; an argument of the function's own is no second option.
     """
 
     def decorate(function: Command) -> Command:
         own = dict(inspect.signature(function, eval_str=True).parameters)
         parts = [part for part in fields(kind) if command in wish_of(part).commands and part.name not in own]
-        every = [_option(part, types_of(kind)[part.name], usual) for part in parts]
+        every = [_option(part, types_of(kind)[part.name], usual, command) for part in parts]
         every += [one.replace(kind=one.KEYWORD_ONLY) for name, one in own.items() if name != "request"]
 
         @wraps(function)
         def run(**given: Any) -> None:
             wishes = {part.name: given.pop(part.name) for part in parts}
             many = {name: tuple(value) for name, value in wishes.items() if isinstance(value, list)}
-            function(request=kind(**wishes | many), **given)
+            function(request=kind(**usual | wishes | many), **given)
 
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in every}
@@ -45,26 +45,20 @@ def taking(command: str, kind: type[Request] = Request, **usual: Any) -> Callabl
     return decorate
 
 
-def _option(part: Field[Any], hint: Any, usual: dict[str, Any]) -> inspect.Parameter:
+def _option(part: Field[Any], hint: Any, usual: dict[str, Any], command: str) -> inspect.Parameter:
     """Return the parameter of a command for one wish of this type."""
     name = part.name
     one = wish_of(part)
-    default = usual.get(name, inspect.Parameter.empty if one.required else part.default)
+    required = command in one.required.split()
+    default = usual.get(name, inspect.Parameter.empty if required else part.default)
     metavar = one.metavar or ("FILE" if names_files(hint) else METAVARS.get(hint))
     how: dict[str, Any] = {"help": one.help, "metavar": metavar, "rich_help_panel": MORE if one.rare else one.group}
-    if one.required and isinstance(part.default, tuple):
+    if required and isinstance(part.default, tuple):
         made = typer.Argument(**how | {"metavar": f"{metavar}S..."})
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[list[str], made])
     made = typer.Option(option_of(name, one), show_default=default not in (None, "", False, 0), **how)
     hint = Annotated[str if names_files(hint) else hint, made]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
-def coloured(plain: str) -> str:
-    """Return a help with colours, which ``echo`` leaves out where no terminal is; and without brackets of brackets."""
-    tidy = re.sub(r"\{(.*?)(\.\.\.)?\}", r"\1", plain).replace("[[", "[").replace("]]", "]")
-    bold = re.sub(r"(?m)^[A-Z][\w ]+(?=:)|Example(?=: )", lambda m: typer.style(m[0], bold=True), tidy)
-    return re.sub(r"(?m)^  (-\w, )?(--[\w-]+|[a-z]+(?=  ))", lambda m: typer.style(m[0], fg="cyan"), bold)
 
 
 class Coloured:
@@ -74,7 +68,10 @@ class Coloured:
         formatter = ctx.make_formatter()
         for part in (self.format_usage, self.format_help_text, self.format_options, self.format_epilog):
             part(ctx, formatter)
-        return coloured(formatter.getvalue().rstrip("\n"))
+        plain = formatter.getvalue().rstrip("\n")
+        tidy = re.sub(r"\{(.*?)(\.\.\.)?\}", r"\1", plain).replace("[[", "[").replace("]]", "]")
+        bold = re.sub(r"(?m)^[A-Z][\w ]+(?=:)|Example(?=: )", lambda m: typer.style(m[0], bold=True), tidy)
+        return re.sub(r"(?m)^  (-\w, )?(--[\w-]+|[a-z]+(?=  ))", lambda m: typer.style(m[0], fg="cyan"), bold)
 
 
 class Commands(Coloured, TyperGroup):
@@ -90,7 +87,7 @@ class Grouped(Coloured, TyperCommand):
             words = one.get_help_record(ctx)
             if words is not None:
                 name = re.sub(r"<(\w+)>", lambda m: SHOWN.get(m[1], m[1]), words[0])
-                group = getattr(one, "rich_help_panel", None) or MORE
+                group = getattr(one, "rich_help_panel", None) or (DATA if one.required else MORE)
                 rows[group].append((name if name.startswith("-") else name.split()[0], words[1]))
         few = sum(map(len, rows.values())) < FEW
         for group, some in {"Options": chain(*rows.values())}.items() if few else rows.items():

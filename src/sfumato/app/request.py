@@ -14,23 +14,32 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from ..errors import Fix, Refusal, SfumatoError
 
 if TYPE_CHECKING:
     from ..laws.privacy import Privacy
-    from ..regions.sketch import Prior, Relation
+    from ..regions.sketch import Prior
 
 GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
 DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
-MADE = "release compare"
-PLANNED = f"{MADE} plan"
-READ = f"{MADE} inspect"
+TESTED = "compare regress"  # groups
+GROUPED = f"{TESTED} contribute"
+PLACED = f"release {TESTED} components"  # in a public region
+OUTS = {"release": "mean.json", "compare": "comparison.json", "regress": "regression.json"}  # what is released
+OUTS |= {"components": "components.json", "variance": "variance.json"}
+MADE = " ".join(OUTS)
+PLANNED = f"{PLACED} plan region init"
+READ = f"{MADE} inspect contribute"
+PAID = f"{MADE} contribute"  # by a ledger
+PROMISED = f"{MADE} plan region init"
+KEPT = f"{MADE} combine"  # as a record
 SEEN = f"{PLANNED} inspect"
 ALL = f"{SEEN} audit"
 READING = ("columns", "array", "missing", "curves")
 SIZES = ("landmarks", "size", "dim")
+SIZE = "size"  # in place of the column of a covariate
 File = Annotated[str, "the name of a file, or what may be typed in place of one"]
 R = TypeVar("R", bound="Request")
 
@@ -49,7 +58,7 @@ class Wish(NamedTuple):
     option: str = ""
     metavar: str | None = None
     page: bool = True
-    required: bool = False
+    required: str = ""  # by these commands
     rare: bool = False
 
 
@@ -72,14 +81,31 @@ class Request:
     # fmt: off
     files: tuple[File, ...] = wish((), DATA, READ, "the file of the records",
         "Your records, which stay private: one or several files, or a folder (TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, "
-        "R, …).", required=True)
-    by: str = wish("", DATA, "compare", "the column of the groups",
-        "Column that says which group a record is in, such as sex or species.", required=True)
-    labels: File = wish("", DATA, "compare", "the table of the groups",
-        "Table (CSV) with the groups, if the records do not say them. It shares a column, such as ID, with the records.")
-    labels_are_public: bool = wish(False, DATA, "compare", "“everybody may know it” in step 1",
+        "R, …).", required=READ)
+    on: str = wish("", DATA, "regress", "the column of the number",
+        "Column with a number of each record, such as age or dose; 'size' for the (log) centroid size of landmarks.",
+        required="regress")
+    limits: str = wish("", DATA, "regress", "its limits",
+        "Between which numbers it surely lies, as 20:90: public knowledge, never taken from the records.", metavar="LOW:HIGH")
+    number_is_public: bool = wish(False, DATA, "regress", "“everybody may know this number” in step 1",
+        "Say that everybody may know this number of every person; it is then not protected.")
+    test_only: bool = wish(False, DATA, "regress", "“only whether the mean changes” in step 1",
+        "Only test whether the mean changes: more power, no slope.")
+    by: str = wish("", DATA, GROUPED, "the column of the groups",
+        "Column that says which group a record is in, such as sex or species.", required="compare")
+    within: str = wish("", DATA, "compare", "the column of the other factor",
+        "Column of a second factor, such as site: groups are compared within each of its values.", rare=True)
+    labels: File = wish("", DATA, GROUPED, "the table of the groups",
+        "Table (CSV) with such columns, if the records do not have them. It shares a column, such as ID, with the records.")
+    labels_are_public: bool = wish(False, DATA, TESTED, "“everybody may know it” in step 1",
         "Say that everybody may know the group of every person.")
-    n: int = wish(0, DATA, "plan", "the number of records", "How many records you have.", required=True)
+    about: File = wish("", DATA, "components variance", "the released mean",
+        "Record of the released mean of the same records, about which they vary; components may also be about a public centre.",
+        required="variance")
+    reach: float | None = wish(None, DATA, "variance", "the reach",
+        "Distance from that mean beyond which a record counts as being there (default: what its public region allows).")
+    components: int = wish(2, DATA, "components", "the number of components", "How many directions to look for.")
+    n: int = wish(0, DATA, "plan region", "the number of records", "How many records you have.", required="plan")
     space: str = wish("", DATA, ALL, "“what the records are” in step 1",
         "What the records are, as 'sphere' or 'spd(size=3)': 'sfumato spaces' lists them. Landmarks are taken as shapes.",
         said="“{}” in step 1", metavar="NAME")
@@ -92,19 +118,20 @@ class Request:
     columns: str = wish("", DATA, READ, "the columns",
         "Columns of a table that hold the points, as lat,lon or lat=theta,lon=phi.")
     array: str = wish("", DATA, READ, "the array", "Name of the array or table, in a file that holds several.", rare=True)
-    missing: str = wish("", DATA, READ, "the code for missing values",
-        "Number that stands for a missing value, as -999; 'none' if all were measured.", rare=True)
-    curves: str = wish("", DATA, SEEN, "“curves of TPS files”",
-        "Curves of TPS files: 'keep' their points, 'drop' them, or how many points to resample each to.", metavar="WHAT",
-        rare=True)
-    unit_column: str = wish("", DATA, MADE, "“Some have several records, and a column says whose”",
+    missing: str = wish("", DATA, f"{READ} plan region init", "the code for missing values",
+        "Number that stands for a missing value, as -999; 'none' if all were measured; 'negative' for negative coordinates. "
+        "'estimate', alone or as estimate,-999, fills in missing landmarks from what is public.", rare=True)
+    curves: str = wish("", DATA, f"{SEEN} contribute", "“curves and outlines”",
+        "Curves and outlines: 'keep' their points, 'drop' them, or how many points to resample each to, as 50.",
+        metavar="WHAT", rare=True)
+    unit_column: str = wish("", DATA, PAID, "“Some have several records, and a column says whose”",
         "Column that says whose record it is: all records of one person are protected together.")
-    unit: str = wish("", DATA, MADE, "what one record stands for",
+    unit: str = wish("", DATA, f"{PAID} init", "what one record stands for",
         "What one record stands for, as 'one wing' (default: 'one record').", said="“Each record counts by itself, though …”",
         rare=True)
     alone: bool = wish(False, DATA, "", "“Each record counts by itself, though …”",
         "Each record counts by itself, though a column repeats.")
-    invalid: str = wish("raise", DATA, MADE, "“a record that cannot be read” under the file's details",
+    invalid: str = wish("raise", DATA, PAID, "“a record that cannot be read” under the file's details",
         "Records that cannot be read: 'raise' stops, with nothing spent; 'center' puts the public centre in their place.",
         said="“put the public centre in its place” under the file's details", rare=True)
     public: File = wish("", KNOWN, SEEN, "public specimens",
@@ -116,6 +143,8 @@ class Request:
         "In place of public specimens: a file with one public record; 'identity' for spd, 'origin' for euclidean.")
     radius: float | None = wish(None, KNOWN, ALL, "the radius",
         "How far from that centre records lie, as is publicly known, not as the data show; 0.1 to 0.2 is usual for shapes.")
+    region: File = wish("", KNOWN, f"{PLACED} plan inspect init", "the file of the region",
+        "In place of all these: a file that 'sfumato region' wrote, to release in the region of others.", page=False, rare=True)
     prior: str = wish("", KNOWN, "release plan", "“where records surely lie”",
         "Where little is known: how far from the centre records surely lie, 'whole' for the whole sphere, or LOW:HIGH for "
         "variances of spd (1e-3:1e3) or numbers of euclidean. A part of epsilon finds a smaller region.", metavar="WHERE")
@@ -129,40 +158,45 @@ class Request:
         "The landmarks stand anywhere: less noise in what bends the shape sharply.", rare=True)
     modes: int | None = wish(None, KNOWN, PLANNED, "the number of directions",
         "How many directions of variation to release, the main ones first (default: all that are worth it).", rare=True)
-    symmetric: str = wish("", KNOWN, PLANNED, "the pairs of landmarks",
+    slide: File = wish("", KNOWN, f"{READ} plan region init", "the semilandmarks",
+        "Semilandmarks, to slide along their curves towards the public shape: a table of the landmarks before, on and after "
+        "each, as geomorph has it; or 'curves' for all points within curves of the file.", rare=True)
+    slide_by: str = wish("bending", KNOWN, f"{READ} plan region init", "what sliding makes least",
+        "What sliding makes least: the 'bending' energy, or the Procrustes 'distance'.", metavar="WHAT", rare=True)
+    symmetric: str = wish("", KNOWN, f"{MADE} plan region", "the pairs of landmarks",
         "Left and right landmarks, as 1-2,3-4: each specimen is averaged with its mirror image.", metavar="PAIRS", rare=True)
-    epsilon: float = wish(0.0, PRIVACY, f"{PLANNED} audit demo", "ε",
+    epsilon: float = wish(0.0, PRIVACY, f"{PROMISED} audit demo", "ε",
         "How much the release may tell of one person: the smaller, the more private; 1 is common.")
-    delta: float | None = wish(None, PRIVACY, PLANNED, "δ",
+    delta: float | None = wish(None, PRIVACY, PROMISED, "δ",
         "Beside epsilon: a tiny probability, such as 1e-6, that is allowed on top of it; far below one over the number of "
         "records. Where there are many directions the noise is then much smaller.", rare=True)
-    rho: float | None = wish(None, PRIVACY, PLANNED, "ρ",
+    rho: float | None = wish(None, PRIVACY, PROMISED, "ρ",
         "Instead of epsilon: zero-concentrated differential privacy (zCDP).", page=False, rare=True)
-    mu: float | None = wish(None, PRIVACY, PLANNED, "μ",
+    mu: float | None = wish(None, PRIVACY, PROMISED, "μ",
         "Instead of epsilon: Gaussian differential privacy (GDP).", page=False, rare=True)
     mechanism: str = wish("auto", PRIVACY, "release", "the mechanism",
         "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …", rare=True)
     steps: int = wish(1, PRIVACY, "release plan", "“the centre may be far from the mean”",
         "2: a quarter of epsilon makes a first release, and the region moves there. For a public centre so far from the mean "
         "that many records are clipped.", rare=True)
-    inference: float | None = wish(None, PRIVACY, PLANNED, "“where the mean of the population lies”",
-        "Share of epsilon, such as 0.1, for how much the records vary: the release then says where the mean of the whole "
-        "population lies.", metavar="SHARE")
+    inference: float | None = wish(None, PRIVACY, "release compare variance plan init",
+        "“where the mean of the population lies”", "Share of epsilon, such as 0.1, for how much the records vary: the release "
+        "then says where the mean, or the variance, of the whole population lies.", metavar="SHARE")
     check: float | None = wish(None, PRIVACY, "release plan", "the look",
         "Share of epsilon for a private look at whether the public specimens fit; 0: no look (default: 0.1).",
         metavar="SHARE", page=False, rare=True)
-    allow_useless: bool = wish(False, PRIVACY, MADE, "“release even if useless”",
+    allow_useless: bool = wish(False, PRIVACY, f"{PLACED} init", "“release even if useless”",
         "Release even if it says no more than what is public.", option="--even-if-useless", rare=True)
-    ledger: File = wish("", PRIVACY, f"{MADE} studio", "the ledger", "The study's ledger, which the epsilon is charged to.")
-    dataset: str = wish("", PRIVACY, MADE, "the data set of the ledger", "Which data set of the ledger pays.", rare=True)
-    out: File = wish("mean.json", OUTPUT, MADE, "the record's file", "Where the record goes: the release with all its facts.")
-    plot: File = wish("", OUTPUT, PLANNED, "the picture", "Where a picture goes (PNG or SVG).", page=False)
-    report: File = wish("", OUTPUT, MADE, "the report", "Where a report in words goes (HTML or Markdown).", page=False)
+    ledger: File = wish("", PRIVACY, f"{PAID} studio", "the ledger", "The ledger that is charged.", required="contribute")
+    dataset: str = wish("", PRIVACY, PAID, "the data set of the ledger", "Which data set of the ledger pays.", rare=True)
+    out: File = wish("mean.json", OUTPUT, f"{KEPT} region", "the record's file", "Where the record goes, with all its facts.")
+    plot: File = wish("", OUTPUT, f"{KEPT} synthesize plan", "the picture", "Where a picture goes (PNG or SVG).", page=False)
+    report: File = wish("", OUTPUT, KEPT, "the report", "Where a report in words goes (HTML or Markdown).", page=False)
     value: File = wish("", OUTPUT, "release", "the value",
-        "Where the released value alone goes (TPS, CSV or NPY).", page=False, rare=True)
+        "Where the released value alone goes (TPS, NTS, CSV, RDS, …; 'sfumato export' says which).", page=False, rare=True)
     simulate: File = wish("", OUTPUT, "plan", "the simulated picture",
         "Where a picture of such a release goes, of made-up records.", page=False)
-    links: File = wish("", OUTPUT, MADE, "the lines between landmarks",
+    links: File = wish("", OUTPUT, f"{MADE} synthesize", "the lines between landmarks",
         "Lines between landmarks in pictures: 1-2,2-3; a file with one pair a line; or 'outline'.", metavar="LINES")
     channels: File = wish("", OUTPUT, MADE, "the names of channels",
         "Names of channels in pictures and reports, which anyone may then see: Fz,Cz,Pz; a file with one name a line; or an "
@@ -174,14 +208,23 @@ class Request:
     scheduler: str = wish("", MORE, "release", "the scheduler",
         "Address of a Dask cluster (tcp://…) that reads the Parquet files, by the same paths; its workers see the records.",
         page=False)
+    study: File = wish("", DATA, "contribute", "the study", "The study's public plan.", page=False, required="contribute")
+    key: File = wish("", DATA, "contribute", "the key", "Your site's key, a secret.", page=False, required="contribute")
+    groups: str = wish("", DATA, "init", "the groups", "Names of public groups, as f,m: one mean each.", page=False)
+    trusted: int = wish(0, PRIVACY, "init", "the trusted sites", "How many sites draw one curator's noise together: the promise"
+        " holds if so many do. All but one at most; the fewer, the larger the error.", page=False, required="init")
+    agreed: str = wish("", PRIVACY, "contribute", "the code", "The study's code, once all sites have it.", page=False)
+    round: int = wish(1, MORE, "init", "the round", "Another number after a site has dropped out.", page=False)
+    task: str = wish("", MORE, "", "what is asked for", "What is released, where it is not a mean: as a command is called.")
     smallest: int | None = wish(None, MORE, "", "the smallest group", "Persons in the smallest group, in a plan.")
     read_as: str = wish("", MORE, "", "the inspection", "The space that the curator's inspection found.")
     # fmt: on
 
     def __post_init__(self) -> None:
-        for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares(), *self._wrong_promises()):
-            given = {name: getattr(self, name) for name in ("prior", "inference", "check", "steps", "relation")}
-            raise refusal(words, **given)
+        wrong = (self._wrong_regions, self._wrong_priors, self._wrong_shares, self._wrong_numbers)
+        for words in (words for each in wrong for words in each()):
+            given = {name: getattr(self, name) for name in ("prior", "inference", "check", "steps", "relation", "on")}
+            raise refusal(words, limits="LOW:HIGH", **given)
 
     def _wrong_regions(self) -> Iterator[str]:
         """Yield what does not go together of what is said about the region."""
@@ -191,6 +234,8 @@ class Request:
             yield "<relation> says how public specimens relate to the records: it goes with <public>"
         if self.relation not in ("", "same", "related", "other"):
             yield "<relation:> must be 'same', 'related' or 'other'"
+        if self.about and self.center:
+            yield "<about> says where the records lie: leave out <center>"
         if len(self._directions) > 1:
             yield f"{_listed(self._directions)} say different things of the same landmarks: give one of them"
         if self.modes is not None and not self.public and not self._directions:
@@ -208,33 +253,44 @@ class Request:
             yield f"{wide} is for records of which little is known: leave it out, or leave out {_listed(known)}"
         if self.prior and self.radius is not None:
             yield "<prior:> says how wide the region is: leave out <radius>"
-        if self.limits is not None and self.center:
+        if self.prior_limits is not None and self.center:
             yield "<prior:> has a centre of its own: leave out <center>"
         if self.steps == 2:
             yield f"<steps:> moves a region that is known: leave it out, or leave out {wide}"
 
     def _wrong_shares(self) -> Iterator[str]:
-        """Yield what is wrong of what is spent on other things than the mean."""
+        """Yield what is wrong of what is spent on other things than the mean, and said beside a region that a file holds."""
+        others = ("space", "about", "public", "center", "radius", "prior", "find_radius", "modes", *self._directions)
+        if self.region and (said := [name for name in others if getattr(self, name) not in ("", None, False)]):
+            yield f"<region> is a whole public region, of its own space: leave out {_listed(said)}"
         if self.steps not in (1, 2):
             yield "<steps:> must be 1 or 2"
         if self.inference is not None and not 0 < self.inference <= 0.5:
             yield "<inference:> must be a share of epsilon, above 0 and up to 0.5; 0.1 is common"
+        if self.slide_by not in ("bending", "distance"):
+            yield f"<slide_by> must be 'bending' or 'distance', not {self.slide_by!r}"
+        if self.slide_by != "bending" and not self.slide:
+            yield "<slide_by> goes with <slide>: say which landmarks slide"
         if self.check is not None and not self.public:
             yield "<check> is a look at whether public specimens fit: it goes with <public>"
         if self.check is not None and not 0 <= self.check < 1 / 6:
             yield "<check:> must be a share of epsilon: 0 for no look, or up to 0.16"
 
-    def _wrong_promises(self) -> Iterator[str]:
-        """Yield what does not go together of what is to be promised."""
+    def _wrong_numbers(self) -> Iterator[str]:
+        """Yield what is wrong of what is to be promised, and of a number that the mean may change with."""
         given = [name for name in ("epsilon", "rho", "mu") if getattr(self, name)]
         if len(given) > 1:
             yield f"{_listed(given)} are different promises: give one of them"
         if self.delta is not None and (self.rho or self.mu):
             yield "<delta> goes with <epsilon>: leave it out, or give <epsilon> instead"
+        if self.on and not self.limits and not self.number_is_public:
+            words = "say between which numbers it surely lies, by public knowledge: <limits:>; or <number_is_public>"
+            yield f"<on:>: {words} if everybody may know it of every person"
+        _ = self.within_limits  # which raises what is no range
 
     def complete(self) -> None:
         """Raise a Refusal if no region can be made of this."""
-        if self.public or self.limits is not None:
+        if self.about or self.public or self.region or self.prior_limits is not None:
             return
         one = "a file with one public record"
         if self.prior and not self.center:
@@ -244,12 +300,9 @@ class Request:
         if self.radius is not None and not self.center:
             raise refusal(f"<radius> needs <center> too: {one}; or give <public:> instead", public="FILE")
         if not self.center:
-            raise refusal(
-                "say what is publicly known of where the records lie: <public:> with public specimens, such as an atlas or an "
-                "earlier study; or <center:> with one public record, and <radius>",
-                public="FILE",
-                center="FILE",
-            )
+            words = "say what is publicly known of where the records lie: <public:> with public specimens, such as an atlas or "
+            words += "an earlier study; or <center:> with one public record, and <radius>"
+            raise refusal(words, public="FILE", center="FILE")
 
     # -- what follows from the wishes ----------------------------------------------------------------------------------------
     @property
@@ -267,14 +320,31 @@ class Request:
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
     @property
-    def find(self) -> Literal["ball", "radius"] | None:
-        """Return what is to be found privately within a generous region."""
-        if self.prior:
-            return "ball"
-        return "radius" if self.find_radius else None
+    def command(self) -> str:
+        """Return the command that does the same."""
+        return self.task or ("regress" if self.on else "compare" if self.by else "release")
 
     @property
-    def limits(self) -> tuple[float, ...] | None:
+    def within_limits(self) -> tuple[float, float] | None:
+        """Return the public limits of a covariate; of sizes, their logarithms."""
+        if not self.limits:
+            return None
+        try:
+            low, high = (float(part) for part in self.limits.split(":"))
+            if not (low < high and (self.on != SIZE or low > 0)):
+                raise ValueError
+        except ValueError:
+            words = f"say two numbers, the smaller first{', above 0 for sizes' if self.on == SIZE else ''}, as 20:90"
+            raise refusal(f"<limits:>: {words}", limits=self.limits) from None
+        return (math.log(low), math.log(high)) if self.on == SIZE else (low, high)
+
+    @property
+    def find(self) -> Literal["ball", "radius"] | None:
+        """Return what is to be found privately within a generous region."""
+        return "ball" if self.prior else "radius" if self.find_radius else None
+
+    @property
+    def prior_limits(self) -> tuple[float, ...] | None:
         """Return the numbers of a prior: none for all of a space, two for a range; None for a radius, or without a prior."""
         if not self.prior:
             return None
@@ -303,11 +373,6 @@ class Request:
         return float(self.prior) if self.prior else self.radius or 0.0
 
     @property
-    def related(self) -> Relation:
-        """Return how public specimens relate to the records."""
-        return cast("Relation", self.relation or "related")
-
-    @property
     def share(self) -> float:
         """Return the share of ε for the look."""
         from ..regions.look import SHARE
@@ -320,9 +385,24 @@ class Request:
         return {"check": self.share, "steps": self.steps, "inference": self.inference or 0.0, "find": self.find}
 
     @property
+    def said(self) -> dict[str, Any]:
+        """Return what was said of that for which the function that releases has an argument of the same name."""
+        names = ("mechanism", "steps", "invalid", "inference", "allow_useless", "reach", "components", "test_only")
+        taken = [name for name in names if self.command in WISHES[name].commands]
+        return {name: value for name in taken if (value := getattr(self, name)) != getattr(Request, name)}
+
+    @property
     def reading(self) -> dict[str, Any]:
-        """Return how the file is read."""
-        return {name: getattr(self, name) or None for name in READING}
+        """Return how the file is read; outlines that are resampled start by what is public."""
+        known = self.curves.isdecimal() and (self.public or self.center or self.about or self.region or self.study)
+        start = known if known and Path(known).exists() else None
+        return {"reference": start, **{name: getattr(self, name) or None for name in READING}}
+
+    @property
+    def reading_public(self) -> dict[str, Any]:
+        """Return how the public file is read: like the records if it ends like theirs, else by what all files may have."""
+        alike = not self.files or Path(self.public).suffix.lower() == Path(self.files[0]).suffix.lower()
+        return {name: how for name, how in self.reading.items() if alike or name in ("missing", "curves", "reference")}
 
     @property
     def sizes(self) -> dict[str, int | None]:
@@ -332,7 +412,13 @@ class Request:
     @property
     def inputs(self) -> list[Path]:
         """Return the files that no output may replace."""
-        return [Path(name) for name in (*self.files, self.public, self.center, self.ledger, self.labels) if name]
+        named = (*self.files, self.public, self.center, self.region, self.ledger, self.labels, self.about, self.slide)
+        return [Path(name) for name in named if name]
+
+    @property
+    def beside(self) -> dict[str, Path]:
+        """Return the files to be written beside the record, by their wishes."""
+        return {name: Path(path) for name in ("plot", "report", "value", "simulate") if (path := getattr(self, name))}
 
     @property
     def named_files(self) -> list[str]:

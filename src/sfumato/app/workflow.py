@@ -13,28 +13,31 @@ import numpy as np
 
 from ..errors import FileError, Fix, InvalidPointError, Refusal, SfumatoError
 from ..files import Dataset
-from ..files.labels import groups_of, with_table
+from ..files.labels import groups_of, numbers_of, with_table
 from ..files.parquet import read_first
 from ..files.people import RECORD, check_words, named_labels, repeated_labels
-from ..files.reading import reader
-from ..findings import Comparison
+from ..files.reading import read, reader
+from ..files.writing import check_format
+from ..findings import centroid_size, compare_groups, private_components, private_regression, private_variance
+from ..findings.regression import LOG_SIZE
 from ..findings.session import Session
+from ..landmarks.specimens import estimated, slide
 from ..landmarks.symmetry import read_pairs, symmetrize
 from ..mechanisms.choice import MECHANISMS
-from ..mechanisms.inference import SHARE
 from ..records import Progress
 from ..records import sources as streamed
 from ..regions import Ball, Ellipsoid, Region, widest_ball
 from ..regions.sketch import from_landmarks
 from ..release import Release
 from ..release.ledger import Ledger
+from ..release.shared import load_region
 from ..spaces import SPACES, Family, Space, space_typed
 from ..views import VIEWS
 from ..views.base import View
-from ..views.curator import of_clipping, region_used
+from ..views.curator import of_clipping, of_estimates, region_used
 from ..views.outputs import check_comparable, check_outputs
 from ..views.plots import read_links, read_names
-from .request import Request, refusal
+from .request import SIZE, Request, refusal
 
 Reader = Callable[..., Dataset]  # of files that are parsed once
 Reading = dict[str, Any]  # how: columns, array, missing, curves
@@ -55,7 +58,10 @@ class Workflow:
     space: Space = field(init=False)
     family: Family = field(init=False)
     region: Region = field(init=False)
-    groups: Any = field(default=None, init=False)
+    columns: dict[str, Any] = field(default_factory=dict, init=False)  # groups and the like, by their wishes
+    known: Dataset | None = field(default=None, init=False)  # public specimens
+    reference: Any = field(default=None, init=False)  # these as they came, or one public shape
+    told: str = field(default="", init=False)  # to the curator
     looks: tuple[Any, list[str]] = field(init=False)  # lines and names in pictures
     unit: dict[str, Any] = field(default_factory=dict, init=False)
 
@@ -64,18 +70,13 @@ class Workflow:
     def paths(self) -> list[Path]:
         return [Path(name) for name in self.request.files]
 
-    @property
-    def outputs(self) -> dict[str, Path]:
-        """Return the files to be written, by their wishes."""
-        every = {name: getattr(self.request, name) for name in ("out", "plot", "report", "value")}
-        return {name: Path(path) for name, path in every.items() if path}
-
     def check(self) -> None:
         """Raise an error for all that can be refused before a record is read, but for the budget."""
-        self.request.complete()
-        if self.request.by:
-            check_comparable(self.request.by, self.request.labels_are_public)
-        check_outputs(self.outputs, self.request.inputs, self.request.force)
+        r = self.request
+        r.complete()
+        if r.by:
+            check_comparable(f"{r.by} and {r.within}" if r.within else r.by, r.labels_are_public)
+        check_outputs({"out": Path(r.out), **r.beside}, r.inputs, r.force)
 
     def ledger(self) -> Ledger | None:
         """Return the ledger that pays, if there is one."""
@@ -84,55 +85,91 @@ class Workflow:
         return Ledger(self.request.ledger, self.request.dataset or None) if self.request.ledger else None
 
     @cached_property
-    def memory(self) -> int:
-        return streamed.memory_bytes(self.request.memory)
-
-    @cached_property
     def parts(self) -> bool:
         """Return whether the records are read in parts."""
         r = self.request
         chosen = any(r.reading.values())
-        if r.by or (self.whole and (r.unit_column or r.symmetric or chosen or self.paths[0].is_dir())):
+        odd = r.unit_column or r.symmetric or r.slide or chosen or self.paths[0].is_dir()
+        if r.command != "release" or (self.whole and odd):
             return False
-        return streamed.in_parts(self.paths, self.memory, bool(r.unit_column), r.scheduler or None, chosen)
+        memory = streamed.memory_bytes(r.memory)
+        return streamed.in_parts(self.paths, memory, bool(r.unit_column), r.scheduler or None, chosen)
 
     # -- records and region ---------------------------------------------------------------------------------------------------
     def load(self, guess: bool = False) -> None:
         """Read the records, or the first of those that are read in parts; ``guess``: as the most usual of what they may be."""
         r = self.request
+        if r.region:
+            self.region, _ = public_region(r)
+        known = self.region.space if r.region else self.mean.space.required if r.about else None
+        family = None if known is None else Family(type(known), (), known.parameters())
         if self.parts:
-            if not r.space:
+            if not r.space and family is None:
                 raise refusal(f"{self.paths[0]}: is read in parts, so say what its records are: <space:>", space="NAME")
-            self.family = space_of_name(r.space)
+            self.family = family or space_of_name(r.space)
             self.data = read_first(self.paths[0], self.family.sized(**r.sizes) or self.family)
         else:
             read = reader(self.paths[0] if len(self.paths) == 1 else self.paths)
-            self.data, self.family = read_records(read, r, r.reading, guess)
+            self.data, self.family = read_records(read, r, r.reading, guess, family)
         self.space = self.family.sized(**r.sizes) or self.family.shaped(self.data.points.shape[1:])
-        if r.by:
-            self.data = with_table(self.data, r.labels, r.by) if r.labels else self.data
-            self.groups = groups_of(self.data, r.by)
-            labels = {name: column for name, column in self.data.labels.items() if name != r.by}
-            self.data = replace(self.data, labels=labels)
+        self._take_columns()
+
+    @cached_property
+    def mean(self) -> Release:
+        """Return the released mean that records vary about."""
+        return Release.load(self.request.about)
+
+    def _take_columns(self) -> None:
+        """Take the columns that say groups and the like from the labels, of which others may say whose record it is."""
+        r = self.request
+        wanted = {wish: name for wish in ("by", "within", "on") if (name := getattr(r, wish)) and name != SIZE}
+        for wish, name in wanted.items():
+            if r.labels and (name not in self.data.labels or (wish == "by" and r.command == "compare")):
+                self.data = with_table(self.data, r.labels, name)
+        self.columns = {wish: groups_of(self.data, name) for wish, name in wanted.items()}
+        if r.on and r.on != SIZE:
+            self.columns["on"] = self._numbers(self.data)
+        labels = {name: column for name, column in self.data.labels.items() if name not in wanted.values()}
+        self.data = replace(self.data, labels=labels)
 
     def make_region(self) -> None:
-        """Make the public region for these records."""
+        """Make the public region for these records, unless a file holds it."""
         r = self.request
+        if r.region:
+            self.reference = self.space.present(self.region.center)
+            return
         if r.public:
-            self.region = region_of(r, self.space, sample_beside(r, self.data, self.family))
+            sample = sample_beside(r, self.data, self.family)
+            self.reference = sample.points
+            self.known = prepared(r, sample, self.family)
+            self.region = region_of(r, self.space, self.known)
         else:
-            center = None if r.limits is not None else read_center(r, self.space, self.data)
-            self.region = region_of(r, self.space, None, center)
+            self.reference = None if r.prior_limits is not None else read_center(r, self.space, self.data)
+            self.region = region_of(r, self.space, None, self.reference)
 
     def settle(self) -> None:
         """Make the region, and bring records, units and pictures to it: only the noise can refuse anything afterwards."""
         r = self.request
         self.looks = self._looks()
-        self.make_region()
-        if self.parts and r.symmetric:
-            raise refusal("<symmetric> goes with files that are read as a whole: give more <memory>, or one file")
+        if r.public or not r.about:
+            self.make_region()
+        if self.parts and (r.symmetric or r.slide):
+            raise refusal("<symmetric> and <slide> go with files that are read whole: give more <memory>, or one file")
+        self.complete()
+        if r.on == SIZE:
+            self.columns["on"] = self._numbers(self.data)
         self.data = replace(self.data, points=symmetrized(r, self.data.points))
         self.unit = self.unit_of(r.unit)
+
+    def complete(self) -> None:
+        """Estimate missing landmarks and slide semilandmarks, as is wished; refuse specimens that cannot be completed."""
+        r = self.request
+        came = self.data
+        self.data, bad = completed(r, came, self.mean.value if r.about and self.reference is None else self.reference)
+        self.told = of_estimates(came, bad) if "estimate" in r.missing else ""
+        if bad and r.invalid == "raise":
+            with self._rows_named():
+                raise InvalidPointError(bad)
 
     def _looks(self) -> tuple[Any, list[str]]:
         """Return lines between landmarks and names of channels for pictures; wrong ones cost nothing yet."""
@@ -141,9 +178,9 @@ class Workflow:
         names = read_names(r.channels) if r.channels else []
         if r.channels:
             (VIEWS.get(self.space.name) or View()).check_names(names, shape)
-        if r.value.lower().endswith(".tps") and self.space.kind != "landmarks":
-            words = f"<value:>: a TPS file holds landmarks, not {self.space.kind}; choose .csv or .npy"
-            raise refusal(words, value=r.value)
+        if r.value:
+            with _of(Fix("value", r.value)):
+                check_format(r.value, self.space.kind, shape)
         return (read_links(r.links, shape[0]) if r.links else None), names
 
     def unit_of(self, unit: str) -> dict[str, Any]:
@@ -163,24 +200,45 @@ class Workflow:
         return {"unit": labels[column], "unit_name": unit or f"one {column}: all its records"}
 
     # -- the release ---------------------------------------------------------------------------------------------------------
-    def run(self, session: Session, progress: Progress | None = None) -> Release | Comparison:
+    def run(self, session: Session, progress: Progress | None = None) -> Any:
         """Plan, charge, draw and write the record."""
         r = self.request
-        how = {**self.unit, "invalid": r.invalid, "force": r.force, "allow_useless": r.allow_useless}
+        how = {**self.unit, "force": r.force, **r.said}
         with self._rows_named(), ExitStack() as stack:
-            if r.by:
-                how["inference"] = r.inference or SHARE
-                return session.compare(self.data, self.groups, self.region, privacy=r.privacy, **how)
+            if r.command != "release":
+                function, *arguments, more = self._asked()
+                return session.run(function, self.data, *arguments, privacy=r.privacy, **how, **more)
             points = self.data.points
+            memory = streamed.memory_bytes(r.memory)
             if self.parts:
-                points = streamed.open_parts(stack, self.paths, self.space, self.memory, r.workers, r.scheduler or None)
-            how |= asked(r, self.region) | {"workers": r.workers, "memory": self.memory, "progress": progress}
-            return session.release(points, privacy=r.privacy, mechanism=r.mechanism, degrees=self.data.degrees, **how)
+                points = streamed.open_parts(stack, self.paths, self.space, memory, r.workers, r.scheduler or None)
+            how |= asked(r, self.region) | {"workers": r.workers, "memory": memory, "progress": progress}
+            return session.release(points, privacy=r.privacy, degrees=self.data.degrees, **how)
 
-    def clipping(self, done: Release | Comparison) -> str:
+    def _asked(self) -> tuple[Any, ...]:
+        """Return the function that releases what is asked for, its arguments beside the records, and its other options."""
+        r = self.request
+        if r.command == "variance":
+            return private_variance, self.mean, {}
+        if r.command == "components":
+            more = {"region": self.region} if r.about and r.public else {}
+            return private_components, self.mean if r.about else self.region, {"modes": r.modes, **more}
+        if r.command == "compare":
+            return compare_groups, self.columns["by"], self.region, {"within": self.columns.get("within")}
+        known = self.known is not None and (r.on == SIZE or r.on in self.known.labels)
+        how = {"public_covariate": self._numbers(self.known) if known else None, "by": self.columns.get("by")}
+        how |= {"limits": r.within_limits, "covariate_is_public": r.number_is_public}
+        return private_regression, self.columns["on"], self.region, how | {"name": LOG_SIZE if r.on == SIZE else r.on}
+
+    def _numbers(self, data: Any) -> Any:
+        """Return the covariate of specimens."""
+        return np.log(centroid_size(data)) if self.request.on == SIZE else numbers_of(data, self.request.on)
+
+    def clipping(self, done: Any) -> str:
         """Return how many records were clipped: for the curator's eyes."""
-        one = done if isinstance(done, Release) else next(iter(done.groups.values()))
-        return of_clipping(region_used(self.region, one), self.data.points, first=self.parts)
+        if self.request.about:
+            return ""
+        return of_clipping(region_used(self.region, done), self.data.points, first=self.parts)
 
     @contextmanager
     def _rows_named(self) -> Iterator[None]:
@@ -193,7 +251,8 @@ class Workflow:
             words = str(error)
             if not self.parts:
                 words = words.replace(f"record {error.row}", self.data.where(error.row), 1)
-            raise FileError(f"{where}: {words}. Mend the record, or give ", Fix("invalid", "center")) from None
+            way = Fix("invalid", "center"), *([] if self.parts else estimating(self.request, self.data, error.row))
+            raise FileError(f"{where}: {words}. Mend the record, or give ", *way) from None
 
 
 def asked(request: Request, region: Region) -> dict[str, Any]:
@@ -212,17 +271,16 @@ def space_of_name(name: str) -> Family:
 
 def named_space(request: Request) -> Space:
     """Return the space that the request names."""
-    name = request.space
-    if not name:
+    if not request.space:
         words = "say what the records are: <space:> ('sfumato spaces' lists them); or give <public:>"
         raise refusal(words, space="NAME", public="FILE")
-    kind = space_of_name(name)
+    kind = space_of_name(request.space)
     space = kind.sized(**request.sizes) or kind.usual()
     if space is None:
         option = str(kind.of.size_option)
         if option in request.sizes:
-            raise refusal(f"<space:> needs <{option}>", space=name)
-        raise Refusal(Fix("space", name), " needs its size, as ", Fix("space", f"{name}({option}=3)"))
+            raise refusal(f"<space:> needs <{option}>", space=request.space)
+        raise Refusal(Fix("space", request.space), " needs its size, as ", Fix("space", f"{request.space}({option}=3)"))
     return space
 
 
@@ -239,7 +297,7 @@ def read_records(
 
 
 def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Family:
-    """Return what records can only be, or are by their size."""
+    """Return what records can only be, or are by the size that is said."""
     said = _of_size(request)
     if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
         fitting = (kind for kind in said if _reads(read, Family(kind).sized(**request.sizes), reading))
@@ -278,20 +336,48 @@ def check_apart(wish: Fix, request: Request) -> None:
 
 
 def read_sample(request: Request, family: Family | None) -> tuple[Dataset, Family]:
-    """Return the public specimens, each of them a point of its space, and what they are."""
-    path = Path(request.public)
-    wish = Fix("public", request.public)
-    alike = not request.files or path.suffix.lower() == Path(request.files[0]).suffix.lower()
-    reading = request.reading if alike else {"missing": request.reading["missing"]}
-    sample, family = read_records(reader(path), request, reading, family=family)
+    """Return the public specimens as they came, and what they are."""
+    sample, family = read_records(reader(Path(request.public)), request, request.reading_public, family=family)
     if len(sample) < 2:
         held = "1 specimen" if len(sample) else "no specimen"
         words = f"<public:>: holds {held}, and how far specimens differ is seen from two or more: give more, or "
         raise refusal(words + "<center> and <radius>", public=request.public)
-    bad = family.shaped(sample.points.shape[1:]).diagnose(sample.points)[1]
-    for row in sorted(bad):
-        raise Refusal(wish, f": {sample.where(row)}: {bad[row]}. Mend this specimen, or leave it out")
     return sample, family
+
+
+def prepared(request: Request, sample: Dataset, family: Family) -> Dataset:
+    """Return public specimens, each of them a point of its space: completed as the records are."""
+    made, reasons = completed(request, sample, sample.points)
+    bad = family.shaped(made.points.shape[1:]).diagnose(made.points)[1] | reasons
+    for row in sorted(bad):
+        words = f": {sample.where(row)}: {bad[row]}. Mend this specimen, or leave it out"
+        raise Refusal(Fix("public", request.public), words, *estimating(request, sample, row))
+    return made
+
+
+def estimating(request: Request, data: Dataset, row: int) -> list[str | Fix]:
+    """Return the other remedy for a specimen with missing landmarks, unless it is said already."""
+    if "estimate" in request.missing or data.kind != "landmarks" or not np.isnan(data.points[row]).any():
+        return []
+    return ["; or estimate what is missing, ", Fix("missing", ",".join(filter(None, ("estimate", request.missing))))]
+
+
+def completed(r: Request, data: Dataset, reference: Any) -> tuple[Dataset, dict[int, str]]:
+    """Return specimens, each estimated and slid by itself from what is public, as is wished; and why some stay incomplete."""
+    points = data.points
+    bad: dict[int, str] = {}
+    if ("estimate" in r.missing or r.slide) and data.kind != "landmarks":
+        raise refusal(f"<missing:> and <slide> go with landmarks, and these are {data.kind}", missing="estimate")
+    if "estimate" in r.missing:
+        with _of(Fix("missing", r.missing)):
+            points, bad = estimated(points, reference)
+    if r.slide:
+        with _of(Fix("slide", r.slide)):
+            rows = data.sliders if r.slide == "curves" else read(r.slide, missing="none")
+            if not len(rows):
+                raise ValueError(f"{data.path} marks no curves with points to slide: give a table of semilandmarks")
+            points = slide(points, reference, rows, r.slide_by)
+    return replace(data, points=points), bad
 
 
 def sample_beside(request: Request, records: Dataset, family: Family) -> Dataset:
@@ -310,10 +396,8 @@ def sample_beside(request: Request, records: Dataset, family: Family) -> Dataset
     if shared == len(records):
         raise Refusal(wish, f": holds the records of {request.files[0]} themselves, {OTHERS}")
     if shared:
-        both = f"{shared} of the records are in {request.public} too, and public already"
-        warnings.warn(
-            f"for the curator only, not part of the release: {both}: leave them out of the records", stacklevel=2
-        )
+        both = f"{shared} of the records are in {request.public} too, and public already: leave them out of the records"
+        warnings.warn(f"for the curator only, not part of the release: {both}", stacklevel=2)
     return sample
 
 
@@ -347,14 +431,16 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
         raise Refusal(wish, f": there is no such file; {ONE}{words}")
     check_apart(wish, request)
     read = read or reader(Path(text))
-    curves = request.reading["curves"]
+    same = {name: request.reading[name] for name in ("curves", "missing")}
     try:
-        data = read(space, curves=curves, columns=None if records is None else request.reading["columns"])
+        data = read(space, **same, columns=None if records is None else request.reading["columns"])
     except FileError:
-        data = read(space, curves=curves)
+        data = read(space, **same)
     if len(data) != 1:
         words = f"{text}: the centre must be a single public record, but the file holds {len(data)}; give a file with one, or, "
         raise refusal(f"{words}if these are public specimens, give them as <public>")
+    if data.kind == "landmarks" and np.isnan(data.points).any():
+        raise Refusal(wish, ": lacks landmarks, and a public centre must have all")
     same_order(wish, data, records)
     return data.points[0]
 
@@ -377,20 +463,21 @@ def _of(wish: Fix) -> Iterator[None]:
         raise Refusal(wish, ": ", *(error.parts if isinstance(error, SfumatoError) else [str(error)])) from None
 
 
-def region_of(request: Request, space: Space, sample: Dataset | None, center: Any = None) -> Region:
+def region_of(request: Request, space: Any, sample: Dataset | None, center: Any = None) -> Region:
     """Return the region in a space, from the public sample or the public centre."""
     r = request
     if r.modes is not None and not 1 <= r.modes <= space.dim:
         raise refusal(f"<modes> must be from 1 to {space.dim}, the dimension of {space}, not {r.modes}")
     region: Region
     center = symmetrized(r, center)
-    if sample is not None:
-        points = symmetrized(r, sample.points)
-        prior = r.directions or "auto"
-        region = Ellipsoid.from_sample(space, points, r.related, modes=r.modes or "auto", prior=prior)
-    elif r.limits is not None:
+    if r.region:
+        region = load_region(r.region)
+    elif sample is not None:
+        how: dict[str, Any] = {"relation": r.relation or "related", "prior": r.directions or "auto"}
+        region = Ellipsoid.from_sample(space, symmetrized(r, sample.points), modes=r.modes or "auto", **how)
+    elif r.prior_limits is not None:
         with _of(Fix("prior", r.prior)):
-            region = widest_ball(space, *r.limits)
+            region = widest_ball(space, *r.prior_limits)
     elif r.directions is not None:
         region = replace(from_landmarks(space, center, r.widest, r.directions), modes=r.modes)
     else:
@@ -408,10 +495,13 @@ def public_region(request: Request) -> tuple[Region, Any]:
     Plans of a ball need no centre, as they are the same about any.
     """
     r = request
+    if r.region:
+        return region_of(r, None, None), None
     if r.public:
         sample, family = read_sample(r, None)
+        sample = prepared(r, sample, family)
         return region_of(r, family.shaped(sample.points.shape[1:]), sample), sample.points
-    if r.limits is not None:
+    if r.prior_limits is not None:
         return region_of(r, named_space(r), None), None
     if (r.radius is None and not r.prior) or r.directions:
         r.complete()

@@ -48,9 +48,7 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
     if dim == 2:
         return circle, np.full(count, 2 * np.pi / count)
     if dim != MOST:
-        raise ValueError(
-            f"the exact audit is for at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
-        )
+        raise ValueError(f"the exact audit is for at most {MOST} dimensions, not {dim}; audit() needs draws alone")
     height, weight = np.polynomial.legendre.leggauss(count // 2)
     ring = np.sqrt(1 - height**2)[:, None, None] * circle
     vectors = np.concatenate([ring, np.broadcast_to(height[:, None, None], (*ring.shape[:2], 1))], axis=2)

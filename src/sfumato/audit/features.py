@@ -20,8 +20,7 @@ class Features:
     On the manifold: coordinates at the centre, distances to the centre, to both means and to both places of the moved record,
     the differences of these, and the log likelihood ratio where the density is known, the lengths of both gradients where
     it is not; for an ellipsoid, distances in its chart, and the means are those there.  In the numbers as released: the
-    coordinates, distances in them, a fingerprint that is equal for equal outputs only, and with ``bits`` the trailing zero
-    bits.
+    coordinates, distances in them, a fingerprint that is equal for equal outputs only, and the trailing zero ``bits``.
     """
 
     def __init__(self, region: Settled, pair: Pair, targets: Sequence[Target] = (), bits: bool = False) -> None:

@@ -163,8 +163,7 @@ def _wilson(hits: Counts, misses: Counts, size: int, alpha: float) -> tuple[Arra
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The verdict of an audit: with probability ``confidence`` the first number of the claim, which is ε, ρ or μ, is at least
-    ``lower`` in truth."""
+    """The verdict of an audit: with probability ``confidence`` the claim's first number (ε, ρ or μ) is in truth ≥ ``lower``."""
 
     name: str
     pair: str

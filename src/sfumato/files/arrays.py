@@ -156,6 +156,11 @@ def landmarks(data: Dataset, space: Wanted) -> Dataset:
     if k < 3:
         raise FileError(f"{k} landmarks per specimen; a shape needs at least 3")
     if not fits("landmarks", (k, dim), space):
+        other = (n for n in range(3, 9999) if isinstance(space, Space) and space.takes((n, dim)))
+        want = next(other, 0) if len(data.sliders) == k - 2 else 0  # each is one curve
+        if want:
+            more = " or more" if next(other, 0) == want + 1 else ""
+            raise AmbiguousError(f"{k} points on each, and {space} needs {want}{more}: ", Fix("curves", want))
         raise FileError(f"holds {k} landmarks {IN_WORDS[dim]} per specimen; {needs(space)}")
     return replace(data, source=data.source or f"{k} landmarks")
 
@@ -189,7 +194,8 @@ def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
     if isinstance(space, Family) and kind == space.kind:
         return True
     layouts = layouts_of(space, shape)
-    return shape in layouts.values() and (kind == space.kind or (len(layouts) > 1 and kind == _kind(shape)))
+    taken = space.takes(shape) if isinstance(space, Space) else shape in layouts.values()
+    return taken and (kind == space.kind or (len(layouts) > 1 and kind == _kind(shape)))
 
 
 def _kind(shape: tuple[int, ...]) -> Kind:
@@ -217,9 +223,8 @@ def _refusal(array: NDArray[Any], readings: list[Reading], space: Wanted) -> Fil
         if space is not None:
             return FileError(f"{words} does not hold points of the space; {needs(space)}")
         return FileError(f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)")
-    ways = " or ".join(
-        f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
-    )
+    every = (f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings)
+    ways = " or ".join(every)
     start = f"the array {array.shape} can be read as {ways}; "
     if isinstance(space, Space):
         return AmbiguousError(f"{start}save it with the records first")

@@ -53,6 +53,7 @@ class Dataset:
     landmarks: tuple[str, ...] = ()  # their names, in a file that has them
     quaternions: bool = False  # whether the names of the columns say so
     curves: int = 0  # that the file marks in each specimen, outlines among them
+    sliders: tuple[tuple[int, ...], ...] = ()  # their points, from 1: one before, one between, one after
     sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def __len__(self) -> int:
@@ -117,7 +118,9 @@ class Choice(NamedTuple):
     columns: tuple[str, ...] = ()
     array: str | None = None
     missing: tuple[float, ...] | None = None  # None: not said
+    gaps: tuple[str, ...] = ()  # what else is said of missing landmarks: "estimate", "negative"
     curves: str | int = "keep"  # or "drop", or the number of points that each gets
+    reference: Callable[[], Any] = lambda: None  # a public outline, which says where others start
 
     def filled(self, values: Array) -> Array:
         """Return the numbers with NaN in place of the codes for missing values."""

@@ -14,6 +14,7 @@ from ..spaces import GLOBE, Space
 from ..spaces.family import Family
 from .arrays import QUATERNIONS, arrange, fits, landmarks, layout_named, layouts_of, needs, widths
 from .base import AmbiguousError, Dataset, FileError, Wanted, listed, measured, shown
+from .curves import outlines
 from .labels import spelled
 from .lines import is_number
 from .table import Table
@@ -225,6 +226,15 @@ def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
     return every
 
 
+def traced(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
+    """Return the outline of a file of x and y alone, a row for each point; None unless it is to be resampled."""
+    used = _numeric(table, space) if isinstance(table.choice.curves, int) else []
+    if len(used) != 2 or not any(whole.startswith(" ".join(used).lower()) for whole in _ALONE):
+        return None
+    made = outlines([table.stacked(used)], (), f"the columns {', '.join(used)} of one outline")
+    return landmarks(made.records(table.choice), space)
+
+
 def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a landmark: columns specimen, landmark, x, y and perhaps z; None without such names."""
     by_name = {_LENGTH.sub("", lower): name for lower, name in table.by_lower.items()} | table.by_lower
@@ -234,10 +244,8 @@ def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     solid = "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all()
     used = [by_name[axis] for axis in ("xyz" if solid else "xy")]
     if point is None and len(used) == 3 and space is None:
-        raise FileError(
-            f"each {specimen} has several rows x, y, z, which may be landmarks or vectors: give the space, or a column "
-            "'landmark'"
-        )
+        several = f"each {specimen} has several rows x, y, z, which may be landmarks or vectors"
+        raise FileError(f"{several}: give the space, or a column 'landmark'")
     rows = _rows_by_specimen(table, table.columns.get(specimen or "", np.zeros(len(table))), point)
     points = table.stacked(used)[rows]
     marks: list[Any] = []
@@ -272,10 +280,8 @@ def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> Iterator[
         if name not in used and 0.5 <= same.mean() < 1:
             record = int(np.argmin(same))
             where = table.where(int(rows[record][np.argmax(forms[record] != forms[record, 0])]))
-            raise FileError(
-                f"{where}: column {shown(name)} differs within one specimen (record {record}): make it the same in all rows of "
-                "the specimen, or leave the column out"
-            )
+            differs = f"{where}: column {shown(name)} differs within one specimen (record {record})"
+            raise FileError(f"{differs}: make it the same in all rows of the specimen, or leave the column out")
         if not same.all():
             yield name
 
@@ -293,7 +299,8 @@ def _rows_by_specimen(table: Table, groups: NDArray[Any], point: str | None) -> 
     counts = np.bincount(rank)
     for other in np.flatnonzero(counts != counts[0]).tolist():
         has, needed = (f"specimen {shown(str(names[i]))} has {counts[i]}" for i in (other, 0))
-        raise FileError(f"record {other} ({table.where(int(first[other]))}): {has} landmarks, but {needed}")
+        where = f"record {other} ({table.where(int(first[other]))})"
+        raise FileError(f"{where}: {has} landmarks, but {needed}; write a row with NA for one that is missing")
     if point is None:
         return np.argsort(rank, kind="stable").reshape(len(names), counts[0])
     places: NDArray[Any] = table.numbers(point) if table.is_numeric(point) else _ranks(table.columns[point])[2]
@@ -312,8 +319,7 @@ def _rows_by_specimen(table: Table, groups: NDArray[Any], point: str | None) -> 
 
 # -- matrices and rotations --------------------------------------------------------------------------------------------------
 def entries(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
-    """Return matrices from columns named by row and column; half of a symmetric matrix is enough, and a known diagonal is
-    not needed."""
+    """Return matrices from columns named by row and column; half of a symmetric matrix is enough, without a known diagonal."""
     diagonal = None if space is None else (space if isinstance(space, Space) else space.of).fixed_diagonal
     whole = (_whole(columns, diagonal is not None) for columns in matches[: 2 if space is None else 3])
     columns = next(filter(None, whole), {})
@@ -367,10 +373,8 @@ def _refuse_euler(table: Table, space: Wanted) -> None:
     """Refuse three columns named as Euler angles, where the space takes quaternions."""
     angles = [name for name in table.columns if _EULER.fullmatch(name.lower())]
     if space is not None and len(angles) == 3:
-        raise FileError(
-            f"the columns {', '.join(angles)} are named as Euler angles, about axes and in an order that only their maker "
-            "knows: turn them into quaternions qw, qx, qy, qz first"
-        )
+        words = "are named as Euler angles, about axes and in an order that only their maker knows: turn them into"
+        raise FileError(f"the columns {', '.join(angles)} {words} quaternions qw, qx, qy, qz first")
 
 
 def _is_quaternion(table: Table, of: str, names: list[str]) -> bool:
@@ -448,10 +452,8 @@ def _other_angles(table: Table, angles: list[str]) -> tuple[str, str] | None:
             "lon = strike − 90 (the dip being on the right of the strike), in degrees"
         )
     angles = sorted(angles, key=lambda name: name.lower() not in _RISING)
-    question = (
-        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say "
-    )
-    raise FileError(question, Fix("columns", f"lat={angles[0]}, lon={angles[1]}"), ", or the other way round")
+    asked = f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude? Say "
+    raise FileError(asked, Fix("columns", f"lat={angles[0]}, lon={angles[1]}"), " (in degrees), or the other way round")
 
 
 def components(table: Table, size: int | None) -> list[str]:
@@ -467,6 +469,7 @@ def components(table: Table, size: int | None) -> list[str]:
 
 
 RULES = (
+    Rule((), "landmarks", traced),
     Rule((_SPECIMEN, _POINT), "landmarks", long),
     Rule(_LANDMARK, "landmarks", wide),
     Rule(_QUATERNION, "any", quaternions),

@@ -62,5 +62,5 @@ def rows_of(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
     return rows, lines
 
 
-TSV = Format("TSV", read_csv, looks=lambda words: delimiter(words) == "\t")
-CSV = Format("CSV", read_csv, looks=lambda words: True)  # whatever is left
+TSV = Format("TSV", read_csv, looks=lambda words: delimiter(words) == "\t", curves=True)
+CSV = Format("CSV", read_csv, looks=lambda words: True, curves=True)  # whatever is left

@@ -1,16 +1,19 @@
-"""Landmarks with curves: kept as they are, left out, or with another number of points along each curve."""
+"""Landmarks with curves, and outlines: kept as they are, left out, or with another number of points along each curve."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import Fix
+from ..landmarks.outlines import resample_outlines
 from ..numerics.arrays import Array
-from .base import Choice, Dataset, FileError, Labels
-from .missing import CODE, doubtful, remedy
+from .base import AmbiguousError, Choice, Dataset, FileError, Labels, shown
+from .labels import strings
+from .missing import CODE, doubtful, remedy, with_gaps
 
 Points = Sequence[Sequence[float]] | Array
 
@@ -33,6 +36,13 @@ class Curved:
     source: str  # of the landmarks alone
     lines: tuple[int, ...] = ()
     names: tuple[str, ...] = ()  # of the landmarks, and of the points of curves after them
+    closed: bool = False  # whether each curve is an outline, which has no ends
+    plain: NDArray[Any] | None = None  # the same as the format has arrays, where all have as many points
+
+    @property
+    def bare(self) -> bool:
+        """Whether each specimen is one curve or outline, and has no landmarks."""
+        return all(len(one.blocks) == 2 and not len(one.blocks[0]) for one in self.specimens)
 
     def records(self, choice: Choice) -> Dataset:
         """Return the points of every specimen, with what the user wants of the curves."""
@@ -45,30 +55,55 @@ class Curved:
             specimens = [replace(one, blocks=one.blocks[:1]) for one in specimens]
             names = names[: len(marks)]
         elif choice.curves != "keep":
-            note = f", then {len(curves)} curves and outlines, each resampled to {choice.curves} points evenly along it"
+            what = "" if self.bare else f"then {len(curves)} curves and outlines, "
+            note = f", {what}each resampled to {choice.curves} points evenly along it"
             specimens = self._resampled(choice)
             names = () if curves else names
+        elif self.bare:
+            note = ""
+            sizes = sorted(len(one.blocks[1]) for one in specimens)
+            if sizes[0] < sizes[-1]:
+                many = f"{len(sizes)} outlines of {sizes[0]} to {sizes[-1]} points; every one needs the same number"
+                raise AmbiguousError(f"{many}: resample each, as ", Fix("curves", 50))
         points = _stacked(specimens, self.dim)
         facts: dict[str, Any] = {"labels": self.labels, "lines": self.lines, "landmarks": names, "curves": len(curves)}
+        ends = np.cumsum([len(block) for block in specimens[0].blocks]).tolist()
+        facts["sliders"] = tuple((i, i + 1, i + 2) for a, b in pairwise(ends) for i in range(a + 1, b - 1))
         return Dataset(points, "landmarks", source=self.source + (note if curves else ""), **facts)
 
     def _resampled(self, choice: Choice) -> list[Specimen]:
         """Return new points on all curves; refuse codes for missing values that are not explained, which these would hide."""
-        arrays = [
-            [np.array(curve, dtype=np.float64).reshape(-1, self.dim) for curve in s.blocks[1:]] for s in self.specimens
-        ]
+        arrays = [[self._there(curve, choice) for curve in one.blocks[1:]] for one in self.specimens]
         flat = np.concatenate([np.empty((0, self.dim)), *chain.from_iterable(arrays)]).reshape(1, -1)
         doubts = np.flatnonzero(doubtful(flat, self.dim)[0]) if choice.missing is None and flat.size else ()
         for entry in doubts[:1]:
             lengths = [sum(map(len, curves)) for curves in arrays]
             owner = np.repeat(np.arange(len(arrays)), lengths)[entry // self.dim]
             where = f"{self.specimens[owner].where}: a point of a curve holds {flat[0, entry]:.10g}; {CODE}"
-            raise FileError(where, *remedy(flat[0, entry]))
+            raise FileError(where, *remedy(flat[0, entry], choice))
         count = int(choice.curves)
+        if self.closed and self.bare and count > 2:
+            made = resample_outlines([outline for [outline] in arrays], count, choice.reference())
+            return [replace(one, blocks=[(), outline]) for one, outline in zip(self.specimens, made, strict=True)]
         return [
-            replace(one, blocks=[one.blocks[0], *(resampled(choice.filled(curve), count) for curve in curves)])
+            replace(one, blocks=[one.blocks[0], *(resampled(curve, count) for curve in curves)])
             for one, curves in zip(self.specimens, arrays, strict=True)
         ]
+
+    def _there(self, curve: Points, choice: Choice) -> Array:
+        """Return a curve with NaN for what is missing; without that where it is to be estimated, if the curve has its ends."""
+        made = choice.filled(with_gaps(np.array(curve, dtype=np.float64).reshape(1, -1, self.dim), choice)[0])
+        there = np.asarray(~np.isnan(made).any(axis=1))
+        skip = "estimate" in choice.gaps and there.sum() > 1 and (self.closed or there[[0, -1]].all())
+        return made[there] if skip else made
+
+
+def outlines(arrays: Sequence[Array], names: Sequence[str], source: str, closed: bool = True, **more: Any) -> Curved:
+    """Return outlines in the plane, or open curves, by their names where they have these."""
+    said = [f" (ID {shown(name)})" for name in names] or [""] * len(arrays)
+    specimens = [Specimen(f"record {i}{said[i]}", [(), own]) for i, own in enumerate(arrays)]
+    labels = more.pop("labels", {}) | ({"ID": strings("ID", list(names))} if names else {})
+    return Curved(specimens, 2, labels, source, closed=closed, **more)
 
 
 def resampled(curve: Array, count: int) -> Array:
@@ -113,8 +148,8 @@ def _stacked(specimens: Sequence[Specimen], dim: int) -> Array:
         if sizes == first:
             continue
         if len(sizes) == len(first) == 1:
-            has = f"{sizes[0]} points, but {start} has {first[0]}"
-            raise FileError(f"{one.where}: {has}; every specimen needs the same landmarks")
+            has = f"{sizes[0]} points, but {start} has {first[0]}; every specimen needs the same landmarks"
+            raise FileError(f"{one.where}: {has}: write NA for those that are missing")
         has = f"landmarks and curves of {sizes} points, but {start} has {first}"
         parts: list[str | Fix] = [f"{one.where}: {has}; every specimen needs the same"]
         if sizes[0] == first[0]:

@@ -1,4 +1,4 @@
-"""JSON: nested lists of numbers, named arrays, rows of named values, points of GeoJSON, and sfumato's own releases."""
+"""JSON: nested lists of numbers, named arrays, rows of named values, points of GeoJSON, and sfumato's own files."""
 
 import json
 from collections.abc import Iterator
@@ -11,13 +11,15 @@ from .labels import column, numbers, strings
 from .table import Table
 
 DEEPEST = 8  # lists and objects within each other
+OWN = {"sfumato rele": ("value",), "sfumato regi": ("arguments", "center"), "sfumato stud": ("region", "center")}
 
 
 def read_json(text: str) -> Contents:
     """Return an array as nested lists; or several by name, of which one holds the records; or a list of rows."""
     document = parsed(text)
-    if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
-        document = document.get("value")
+    form = str(document.get("format", "")) if isinstance(document, dict) else ""
+    for key in OWN.get(form[:12], ()):  # where our own formats have a point
+        document = document.get(key) if isinstance(document, dict) else None
     return dict(_collect("", document, 0))
 
 

@@ -208,9 +208,21 @@ def groups_of(data: Dataset, by: str, labels: str | Path | None = None) -> NDArr
         return with_table(data, labels, by).labels[by]
     if by not in data.labels:
         known = ", ".join(data.labels) or "none"
-        words = f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
-        raise Refusal(words, "of their own, give ", Fix("labels", "FILE"))
+        words = f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If it stands in a table "
+        raise Refusal(words, "of its own, give ", Fix("labels", "FILE"))
     return data.labels[by]
+
+
+def numbers_of(data: Dataset, name: str) -> Array:
+    """Return a column as numbers, NaN for what is missing; a FileError names the record of any other value."""
+    column = groups_of(data, name)
+    found = np.full(len(column), np.nan)
+    for row, text in enumerate(map(group_name, column.tolist())):
+        try:
+            found[row] = np.nan if text in UNKNOWN else float(text)
+        except ValueError:
+            raise FileError(f"{data.path}: {data.where(row)}: {name} is {text!r}, which is not a number") from None
+    return found
 
 
 def with_table(data: Dataset, file: str | Path, by: str) -> Dataset:

@@ -52,7 +52,7 @@ def lines_of(text: str, first: int = 1) -> list[Line]:
 def count(text: str, line: int, what: str) -> int:
     """Return how many points or records a line announces."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise FileError(f"line {line}: {what}={shown(text)} is not a count")
+        raise FileError(f"line {line}: {what}={shown(text)} is not a count; write NA for what is missing")
     return int(text)
 
 
@@ -68,7 +68,6 @@ def coordinates(line: Line, dim: int) -> list[float]:
     """Return the two or three coordinates of a line."""
     tokens = line.text.split()
     if len(tokens) != dim:
-        raise FileError(
-            f"line {line.number}: expected {'two' if dim == 2 else 'three'} coordinates, found {shown(line.text)}"
-        )
+        many = "two" if dim == 2 else "three"
+        raise FileError(f"line {line.number}: expected {many} coordinates, not {shown(line.text)}")
     return numbers_of(tokens, line.number)

@@ -11,7 +11,7 @@ from ..errors import Fix
 from ..numerics.arrays import Array
 from ..spaces import Shapes
 from ..spaces.base import Space, named_entry
-from .base import Dataset, measured
+from .base import Choice, Dataset, measured
 
 _NINES = [float(f"{whole}{part}") for whole in (99, 999, 9999, 99999, 999999) for part in ("", ".9", ".99")]
 CODES = [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
@@ -19,23 +19,36 @@ ENOUGH = 8  # other numbers, before one can stand apart from them
 CODE = "many programs write this for a missing value: "
 
 
-def codes(missing: Any) -> tuple[float, ...] | None:
-    """Return what ``missing`` says, as numbers: none of them for "none"; None if nothing is said.
+def codes(missing: Any) -> tuple[tuple[float, ...] | None, tuple[str, ...]]:
+    """Return what ``missing`` says, as numbers, none of them for "none" and None if nothing is said; and its other words.
 
-    >>> codes(-999), codes("-9, 9999"), codes("none"), codes(None)
-    ((-999.0,), (-9.0, 9999.0), (), None)
+    >>> codes(-999), codes("-9, 9999, estimate"), codes("none"), codes(None)
+    (((-999.0,), ()), ((-9.0, 9999.0), ('estimate',)), ((), ()), (None, ()))
     """
-    if missing is None or (isinstance(missing, str) and missing.strip().lower() == "none"):
-        return None if missing is None else ()
     several = missing.split(",") if isinstance(missing, str) else missing
-    if not isinstance(several, Sequence):
-        several = [missing]
+    several = several if isinstance(several, Sequence) else [several]
+    parts = [str(one).strip() for one in several if one is not None]
+    words = tuple(word for word in ("estimate", "negative") if word in parts)
     try:
-        return tuple(float(one) for one in several)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"missing must be a number that stands for missing values, or 'none', not {missing!r}"
-        ) from None
+        numbers = tuple(float(one) for one in parts if one not in words and one.lower() != "none")
+    except ValueError:
+        known = "a number that stands for missing values, 'none', 'estimate' or 'negative'"
+        raise ValueError(f"missing must be {known}, not {missing!r}") from None
+    return numbers if len(parts) > len(words) else None, words
+
+
+def with_gaps(points: Array, choice: Choice) -> Array:
+    """Return landmarks, (n, k, dim), with NaN for those of which a coordinate is missing, or negative if that is said; and,
+    where they are to be estimated, for those that are a code, as (−1, −1), or likely hold one by the specimen alone."""
+    gone = np.any(np.isnan(points), axis=2)
+    if "negative" in choice.gaps:
+        gone |= np.any(points < 0, axis=2)
+    if "estimate" in choice.gaps and choice.missing is None:
+        coded = np.isin(points, [-1.0, *CODES])
+        gone |= np.all(coded & (points == points[..., :1]), axis=2)
+        for row in np.flatnonzero(coded.any(axis=(1, 2))):
+            gone[row] |= doubtful(points[row].reshape(1, -1), points.shape[2]).reshape(points.shape[1:]).any(axis=1)
+    return np.where(gone[..., None], np.nan, points) if choice.gaps else points
 
 
 def suspects(data: Dataset, certain: bool = True) -> list[tuple[str, float]]:
@@ -55,9 +68,14 @@ def suspects(data: Dataset, certain: bool = True) -> list[tuple[str, float]]:
     return places
 
 
-def remedy(value: float) -> list[str | Fix]:
-    """Return what a user may say of a number that looks like a code for a missing value."""
-    return ["say ", Fix("missing", measured(value)), " if it is one, ", Fix("missing", "none"), " if it was measured"]
+def remedy(value: float, choice: Choice, kind: str = "landmarks") -> list[str | Fix]:
+    """Return what a user may say of a number that looks like a code for a missing value, beside what is said already."""
+    said = "".join(f"{word}," for word in choice.gaps)
+    code = f"{said}{measured(value)}" if said else measured(value)
+    say: list[str | Fix] = ["say ", Fix("missing", code), " if it is one"]
+    if kind == "landmarks" and not said:
+        say += [", or ", Fix("missing", "estimate"), " to have it estimated"]
+    return [*say, ", ", Fix("missing", f"{said}none"), " if it was measured"]
 
 
 def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
@@ -122,10 +140,10 @@ def _zeros(data: Dataset) -> list[str]:
     if not some or not (data.points[~zero] > 0).all():
         return []
     row, landmark = some[0]
+    more = f", and {len(some) - 1} more are" if some[1:] else ""
     return [
-        f"{data.where(row)}: landmark {landmark + 1} is {(0,) * data.points.shape[2]}, and "
-        f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
-        "specimen, write NA for them"
+        f"{data.where(row)}: landmark {landmark + 1} is {(0,) * data.points.shape[2]}{more}, where no other number is zero "
+        "or negative; what was not found on the specimen is written as NA"
     ]
 
 
@@ -145,9 +163,7 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
     if data.kind == "landmarks" and data.points.shape[2] == 3 and not data.points[..., 2].any():
         lines.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
     if data.kind == "landmarks" and not space.parameters().get("reflections"):
-        words = (
-            "looks like the mirror image of others; was it taken from the other side, or are left and right exchanged?"
-        )
+        words = "looks like the mirror image of others: was it taken from the other side, or left and right exchanged?"
         lines += [f"{data.where(row)}: {words}" for row in mirrored(data.points)]
     lines += space.corrections(data.points)
     angles = space.to_degrees(data.points) if data.degrees is not None and len(data) >= ENOUGH else None

@@ -28,9 +28,7 @@ def read_npz(content: bytes) -> Contents:
         if not any(name.endswith(".npy") for name in names):
             raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
         if size > limit:
-            raise FileError(
-                f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy"
-            )
+            raise FileError(f"the archive would unpack to {size} bytes, over the limit of {limit}; save it as .npy")
         if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
             raise FileError("the archive is packed in a way that NumPy does not use; save it again with NumPy")
         members = [entry for entry in entries if entry.filename.endswith(".npy")]

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import AmbiguousError, Contents, FileError, Format, Named, allowed, damaged, package
+from .base import Contents, FileError, Format, Named, allowed, damaged, package
+from .curves import Curved, outlines
 from .labels import strings
 from .table import Table
 
 _ONE_OBJECT = (b"X\n", b"A\n")
 DEEPEST = 7  # lists within each other
+OPEN = "Opn"  # Momocs's class of curves that have ends, and an empty part of its objects here
 _WORKSPACE = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
 _PACKED: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
@@ -46,41 +48,56 @@ def read_r(content: bytes) -> Contents:
     return contents
 
 
-R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"), records_last=True)
+_MAGIC = (*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n")
+R = Format("R", read_r, magic=_MAGIC, curves=True, records_last=True)
 
 
-def _collect(name: str, item: Any, contents: Contents) -> None:
+def _collect(name: str, item: Any, contents: Contents, closed: bool = True) -> None:
     """Put what could be records into ``contents``, by its path: a$b for the part b of the list a."""
     if isinstance(item, Table | Named):
         contents[name] = item
     if not isinstance(item, dict | list):
         return
-    parts = item if isinstance(item, dict) else {f"part {i}": part for i, part in enumerate(item, start=1)}
-    stacked = _stack(list(parts.values()), list(item) if isinstance(item, dict) else [])
+    closed = closed and OPEN not in item
+    stacked = _stack(item, closed)
     if stacked is not None:
         contents[name] = stacked
         return
-    for part, value in parts.items():
-        _collect(f"{name}${part}" if name else part, value, contents)
+    for part, value in _parts(item).items():
+        _collect(f"{name}${part}" if name else part, value, contents, closed)
 
 
-def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
-    """Return a list of matrices or data frames as one array with the records last, as R has it; None if it is no such list."""
-    matrices = [_matrix(item) for item in items]
-    arrays = [matrix for matrix in matrices if matrix is not None]
-    if len(arrays) < len(items):
+def _parts(item: Any) -> dict[str, Any]:
+    """Return the parts of a list by their names or numbers; none of what is no list."""
+    numbered = {f"part {i}": part for i, part in enumerate(item, start=1)} if isinstance(item, list) else {}
+    return item if isinstance(item, dict) else numbered
+
+
+def _stack(item: Any, closed: bool) -> Named | Curved | None:
+    """Return a list of matrices or data frames, or of lists of these, as records; None if it is no such list.  What the lists
+    in a list are called becomes the label "group"."""
+    parts = _parts(item)
+    inner = [_parts(part) for part in parts.values()]
+    owners = [*parts.values()] if inner and all(inner) else [item]
+    found = [_matrix(part) for own in owners for part in _parts(own).values()]
+    named = [name for own in owners if isinstance(own, dict) for name in own]
+    matrices = [array for array in found if array is not None]
+    if not matrices or len(matrices) < len(found):
         return None
-    shapes = sorted({array.shape for array in arrays})
-    if len(arrays) < 2 and (not arrays or shapes[0][1] != 2):
-        return None
-    if len(shapes) > 1:
-        if {shape[1] for shape in shapes} != {2}:
-            return None  # parts of something, not records
-        return AmbiguousError(
-            f"a list of {len(arrays)} outlines of {shapes[0][0]} to {shapes[-1][0]} points; every specimen needs as many: "
-            "sample them, in Momocs coo_sample(x, 100)"
-        )
-    return Named(np.stack(arrays, axis=-1), strings("of names", names))
+    groups = np.repeat(strings("of names", [*parts]), [*map(len, inner)]) if owners[0] is not item else None
+    return _records(matrices, named if len(named) == len(found) else [], groups, closed)
+
+
+def _records(matrices: list[NDArray[Any]], names: list[str], groups: Any, closed: bool) -> Named | Curved | None:
+    """Return matrices of two columns, if one has three rows, as outlines; others, if they can be, as an array, records last."""
+    shapes = {array.shape for array in matrices}
+    plain = np.stack(matrices, axis=-1) if len(shapes) == 1 else None
+    if all(columns == 2 for _, columns in shapes) and max(shapes)[0] > 2:
+        labels = {} if groups is None else {"group": groups}
+        source = f"a list of {len(matrices)} {'outlines' if closed else 'curves'}"
+        return outlines(matrices, names, source, closed, labels=labels, plain=plain)
+    alone = len(matrices) < 2 and matrices[0].shape[1] != 2
+    return None if plain is None or alone or groups is not None else Named(plain, strings("of names", names))
 
 
 def _matrix(item: Any) -> NDArray[Any] | None:
@@ -130,6 +147,8 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
     """Return an object of R: a data frame, an array, a list with names or without; None for anything else."""
     attributes = dict(_pairs(item.attributes))
+    if item.info.type.name == "S4":  # as old versions of Momocs saved
+        return {name: _plain(slot, depth + 1) for name, slot in attributes.items() if depth <= DEEPEST}
     if item.info.type.name != "VEC":
         return _array(item, attributes)
     if depth > DEEPEST:
@@ -141,7 +160,9 @@ def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[A
     if len(set(names)) < len(names) or "" in names:  # by number then
         names = [f"{name or 'part'} {i}" for i, name in enumerate(names, start=1)]
     named = dict(zip(names, parts, strict=True))
-    return _frame(named) if "data.frame" in _strings(attributes.get("class")) else named
+    kinds = _strings(attributes.get("class"))
+    named |= {OPEN: None} if OPEN in kinds else {}
+    return _frame(named) if "data.frame" in kinds else named
 
 
 def _frame(named: dict[str, Any]) -> Table:

@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import Fix, printable
 from ..spaces.base import Space
@@ -21,7 +22,7 @@ from ..spaces.family import Family
 from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
 from .labels import join
-from .missing import codes, remedy, suspects
+from .missing import codes, remedy, suspects, with_gaps
 from .table import home_of, is_frame, read_frame
 
 Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
@@ -42,10 +43,11 @@ def read(
     *,
     columns: str | Sequence[str] | None = None,
     array: str | None = None,
-    missing: float | Sequence[float] | Literal["none"] | None = None,
+    missing: float | str | Sequence[float | str] | None = None,
     curves: Literal["keep", "drop"] | int | None = None,
+    reference: str | os.PathLike[str] | ArrayLike | None = None,
 ) -> Dataset:
-    """Return the records of a file: TPS, NTS, Morphologika, 3D Slicer, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
+    """Return the records of a file: TPS, NTS, Morphologika, Slicer, CHC, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
 
     Parameters
     ----------
@@ -58,10 +60,14 @@ def read(
         The columns of a table that hold the points.  ``columns="lat=theta, lon=phi"`` says what two columns mean.
     array : str, optional
         The array that holds the points, by its name in a file of several.
-    missing : number, sequence of numbers or "none", optional
-        The numbers that stand for missing values, or "none" if there are none.
+    missing : number, str or sequence of them, optional
+        The numbers that stand for missing values, or "none" if there are none.  "estimate", alone or as "estimate, -999", has
+        every missing landmark as NaN, for :func:`sfumato.estimate_missing`; "negative", also those with a negative coordinate.
     curves : {"keep", "drop"} or int, optional
         Whether points of curves and outlines follow the landmarks (default), are left out, or become so many along each.
+    reference : array or path, optional
+        An outline that anyone may see, or the file that has it first: where outlines that are resampled start, as
+        :func:`sfumato.resample_outlines` says.
 
     Notes
     -----
@@ -83,7 +89,8 @@ def read(
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
-    choice = Choice(chosen, array, codes(missing), wanted(curves))
+    start = cache(lambda: _first(reference, chosen, array, missing, curves))
+    choice = Choice(chosen, array, *codes(missing), wanted(curves), start)
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
         data = _read(path, space, choice, parsed)
     else:
@@ -92,8 +99,19 @@ def read(
     if doubts:
         words, value = doubts[0]
         more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
-        raise FileError(printable(f"{data.path}: {words[:MOST]}"), *remedy(value), more)
+        raise FileError(printable(f"{data.path}: {words[:MOST]}"), *remedy(value, choice, data.kind), more)
     return data
+
+
+def _first(source: Any, columns: Sequence[str], array: str | None, missing: Any, curves: Any) -> Any:
+    """Return an outline, or the first of a file, which may not have the columns or the array of the records."""
+    if not isinstance(source, str | os.PathLike):
+        return source
+    try:
+        found = read(source, columns=columns, array=array, missing=missing, curves=curves).points
+    except FileError:
+        found = read(source, missing=missing, curves=curves).points
+    return found if found.ndim == 2 else found[0]  # a release is one outline
 
 
 def reader(path: Any) -> Callable[..., Dataset]:
@@ -121,6 +139,7 @@ def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset
             format, contents = parsed[path]
             records = pick(contents, space, choice, format.records_last)
             points = choice.filled(np.ascontiguousarray(records.points, dtype=np.float64))
+            points = with_gaps(points, choice) if choice.gaps and records.kind == "landmarks" else points
     except FileError as error:
         note: list[str | Fix] = []
         if choice.curves != "keep" and format is not None and not frame and not format.curves:
@@ -161,7 +180,7 @@ def _together(path: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Datas
         raise FileError("no file was given")
     first = parts[0]
     for part in parts:
-        _check_alike(part, first, choice)
+        _check_alike(part, first, choice, space)
     common = [name for name in first.labels if all(name in part.labels for part in parts)]
     labels: Labels = {name: join([part.labels[name] for part in parts]) for name in common}
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
@@ -171,12 +190,17 @@ def _together(path: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Datas
     return replace(first, path=path, points=points, labels=labels, source=source, lines=())
 
 
-def _check_alike(part: Dataset, first: Dataset, choice: Choice) -> None:
-    """Refuse a file whose records are not of the kind, shape and landmarks of the first."""
+def _check_alike(part: Dataset, first: Dataset, choice: Choice, space: Wanted) -> None:
+    """Refuse a file whose records are not of the kind, shape and landmarks of the first, or may be the points of an outline."""
+    if space is None and part is not first and part.kind == "vectors" and part.points.shape[1] == 2:
+        how = (Fix("space", "shapes"), ", and if each is an outline, resample it, as ", Fix("curves", 50))
+        raise FileError(f"{part.path}: each file holds rows of two numbers; name the space, as ", *how)
     if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
         remedy: list[str | Fix] = []
         if part.curves and first.curves and choice.curves == "keep":
             remedy = [", as ", Fix("curves", 20), " gives each curve, or ", Fix("curves", "drop")]
+        elif part.kind == first.kind == "landmarks" and part.points.shape[2] == first.points.shape[2] == 2:
+            remedy = ["; if they are outlines, resample each, as ", Fix("curves", 50)]
         raise FileError(
             f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
             f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same",
@@ -184,7 +208,5 @@ def _check_alike(part: Dataset, first: Dataset, choice: Choice) -> None:
         )
     for own, other in zip(part.landmarks, first.landmarks, strict=False):
         if own != other:
-            raise FileError(
-                f"{part.path}: has landmark {shown(own)} where {first.path} has {shown(other)}; all files must hold the "
-                "same landmarks in the same order: put them in order, or give them the same names"
-            )
+            has = f"{part.path}: has landmark {shown(own)} where {first.path} has {shown(other)}; "
+            raise FileError(f"{has}all files must hold the same landmarks in the same order, by the same names")

@@ -18,6 +18,7 @@ READERS = (  # a line for each format; those of text in the order in which they 
     "json_text:JSON",
     "slicer:FCSV",
     "nts:NTS",
+    "chains:CHAINS",
     "csv_text:TSV",
     "csv_text:CSV",  # takes whatever is left
 )

@@ -20,7 +20,7 @@ def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool =
     what is still undecided is refused, with all that it could be.  Arrays as long as there are records, and the columns of
     a table of that length, are labels.
     """
-    items = {name: item.array if isinstance(item, Named) else item for name, item in contents.items()}
+    items = {name: _plain(item, choice) for name, item in contents.items()}
     asked = _asked(items, choice)
     possible: dict[str, Dataset | FileError] = {}
     for name, item in asked.items():
@@ -36,17 +36,29 @@ def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool =
     if isinstance(records, FileError):
         raise records
     named = contents[name]
-    labels = _labels({key: item for key, item in items.items() if key != name}, len(records))
-    if isinstance(named, Named) and len(named.names) == len(records):
+    n = len(records)
+    beside = {key: item for key, item in items.items() if key.startswith(f"{name.rpartition('$')[0]}$")}
+    labels = _labels(name, beside, n) or _labels(name, items, n)  # of the same list of R, or of others
+    labels |= named.labels if isinstance(named, Curved) else {}
+    if isinstance(named, Named) and len(named.names) == n:
         labels["ID"] = named.names
     return replace(records, labels={**labels, **records.labels})
 
 
-def _labels(others: Contents, n: int) -> Labels:
-    """Return the labels of n records from all that the file holds beside them."""
+def _plain(item: Any, choice: Choice) -> Any:
+    """Return the array of named records, or of outlines of as many points that are not to be resampled."""
+    if isinstance(item, Curved) and item.plain is not None and not isinstance(choice.curves, int):
+        return item.plain
+    return item.array if isinstance(item, Named) else item
+
+
+def _labels(records: str, items: Contents, n: int) -> Labels:
+    """Return the labels of n records of this name from what the file holds beside them."""
     arrays: Labels = {}
     columns: Labels = {}
-    for name, one in others.items():
+    for name, one in items.items():
+        if name == records:
+            continue
         if isinstance(one, Table) and len(one) == n:
             columns = {**one.labels([]), **columns}
         elif isinstance(one, np.ndarray) and one.size == n == max(one.shape, default=0) and one.dtype.kind in "biufSU":
@@ -78,9 +90,19 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     if choice.columns:
         what = "arrays" if isinstance(item, np.ndarray) else "landmarks alone"
         raise FileError(f"columns are chosen in a table, and this file holds {what}; choose no columns")
+    if isinstance(item, Curved) and space is not None and space.kind != "landmarks":
+        raise FileError(f"holds outlines; {needs(space)}")
     if isinstance(item, Dataset | Curved):
         return landmarks(item.records(choice) if isinstance(item, Curved) else item, space)
+    return _array(name, item, space, choice, records_last)
+
+
+def _array(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Dataset:
+    """Return the records of an array, which has no curves: refuse to resample it where files of its format mark such."""
     reading = arrange(item, space, records_last)
+    if records_last and reading.kind == "landmarks" and choice.curves not in ("keep", "drop", reading.points.shape[1]):
+        words = f"the array {item.shape} marks no curves: if these are outlines, save a list of matrices; if not, leave out "
+        raise AmbiguousError(words, Fix("curves", choice.curves))
     source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {reading.layout}"
     source += layout_named(space, reading.points.shape[1:])
     return Dataset(reading.points, reading.kind, source=source, sure=item.ndim + np.iscomplexobj(item) > 2)
@@ -91,7 +113,7 @@ def _best(items: Contents, possible: dict[str, Dataset | FileError], space: Want
     if not possible:
         raise FileError(
             f"no array could be the records (it holds {_contents(items)}); {needs(space)}, and structures and cells are not "
-            "read: save one array, in MATLAB outlines = cat(3, cells{:}), where every specimen has as many points"
+            "read: save one array, in MATLAB outlines = cat(3, cells{:}), where every specimen has the same number of points"
         )
     ranks = {name: _rank(items[name], one) for name, one in possible.items()}
     best = [name for name in possible if ranks[name] == min(ranks.values())]
@@ -110,12 +132,12 @@ def _rank(item: Any, records: Dataset | FileError) -> int:
 
 def _contents(items: Contents) -> str:
     """Return what a file holds, for a message."""
-    return listed([f"{name}{_item(item)}".lstrip(", ") for name, item in items.items()], 12) if items else "nothing"
+    return listed([f"{name}{_item(item)}".lstrip(":, ") for name, item in items.items()], 12) if items else "nothing"
 
 
 def _item(item: Any) -> str:
     if isinstance(item, Table):
         return f", a table of {len(item)} rows"
     if isinstance(item, Dataset | Curved):
-        return "landmarks"
+        return ": landmarks"
     return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"

@@ -60,7 +60,8 @@ def read_tps(text: str) -> Contents:
         labels.append(own)
     source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].blocks[0])}"
     lines = tuple(parts[begin].line for begin in begins)
-    return {"": Curved(specimens, dim, _labels(labels, specimens[-1].where), source, lines)}
+    closed = dim == 2 and all(part.key != "CURVES" for part in parts)
+    return {"": Curved(specimens, dim, _labels(labels, specimens[-1].where), source, lines, closed=closed)}
 
 
 TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
@@ -146,6 +147,9 @@ def _block(part: _Part, dim: int) -> Array:
         with suppress(ValueError):  # quick, but cannot say which line is bad
             return np.array(list(map(float, tokens))).reshape(number_of, dim)
     lines = lines_of(part.body, part.line)
+    rows = part.body[1:].rstrip().split("\n")
+    if len(lines) < number_of == len(rows):  # a blank line between others stands for a missing landmark
+        lines = [Line(part.line + i, row.strip() or " ".join(["NA"] * dim)) for i, row in enumerate(rows, start=1)]
     points = [coordinates(line, dim) for line in lines[:number_of]]
     if len(lines) < number_of:
         follow = f"only {len(lines)} lines follow before the next keyword; is the file cut?"

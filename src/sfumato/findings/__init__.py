@@ -1,16 +1,14 @@
-"""Findings beside the mean: how far records vary, how large they are, how groups differ, in which directions they vary."""
+"""Findings beside the mean: how far and in which directions records vary, their size, groups, change with a covariate."""
 
-from .components import Components, private_components
-from .groups import Comparison, compare_groups
-from .scalar import SizeRelease, centroid_size, private_size, private_variance
-
-__all__ = [
-    "Comparison",
-    "Components",
-    "SizeRelease",
-    "centroid_size",
-    "compare_groups",
-    "private_components",
-    "private_size",
-    "private_variance",
-]
+from .combined import combine as combine
+from .components import Components as Components
+from .components import private_components as private_components
+from .groups import Comparison as Comparison
+from .groups import compare_groups as compare_groups
+from .regression import Regression as Regression
+from .regression import Regressions as Regressions
+from .regression import private_regression as private_regression
+from .scalar import SizeRelease as SizeRelease
+from .scalar import centroid_size as centroid_size
+from .scalar import private_size as private_size
+from .scalar import private_variance as private_variance

@@ -35,6 +35,9 @@ CELLS = 30  # of the grid of middles, on each side of the centre
 BEND = 4.0  # how much finer that grid is near the centre
 RATIO = 1.15  # of neighbouring distances of classes in their grid
 SIZES = 33  # how many such distances there are
+# the noise of the contrasts above which little is left of what the classes tell: seen in simulations of weak classes
+NOISE_OF_ALL = 1.0  # where each unit has records of all classes
+NOISE_OF_ONE = 0.4  # where each unit has records of one, so that most of its direction is its own
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,7 +193,7 @@ def private_class_means(
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
     shape = region.settle(count, rest).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
-    plan = _plan(design, len(shape.axes), rest, allow_useless)
+    plan = _plan(design, len(shape.axes), privacy, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     facts = Facts.of(privacy, [*plan.parts, (Noise(float(medians)),)], plan.chance)
     with paying(budget, facts, {**plan.record.document(), **about}) as payment:
@@ -213,16 +216,24 @@ def private_class_means(
 
 
 def _plan(design: Design, p: int, privacy: Privacy, allow: bool) -> TangentKNorm:
-    """Return the plan of the contrasts, or raise a Refusal if their noise is longer than they can be."""
+    """Return the plan of the contrasts, or raise a Refusal if classes would be told apart no better than by chance."""
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
     named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
-    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), privacy, statistic=named).plan(design.n)
-    if plan.noise_95 >= 1 and not allow:
-        more = int(np.ceil(design.n * plan.noise_95)) + 1
+
+    def planned(whole: Privacy, n: int = design.n) -> TangentKNorm:
+        rest = whole.aside(1 - DIRECTIONS)[1]
+        return TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), rest, statistic=named).plan(n)
+
+    plan = planned(privacy)
+    most = NOISE_OF_ALL if design.of is None else NOISE_OF_ONE
+    if plan.noise_95 >= most and not allow:
+        larger = (privacy.sized(float(f"{privacy.numbers[0] * 1.1**step:.2g}")) for step in range(1, 200))
+        enough = next((one.size_words for one in larger if planned(one).noise_95 < most), "a much larger epsilon")
         raise Refusal(
-            f"too few units: the noise would exceed the largest possible class difference ({design.n} units, {flat.dim} "
-            f"directions). What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
-            "Ellipsoid.from_sample of public records; or ",
+            f"classes would be told apart hardly better than by chance: {design.n} units in {flat.dim} directions have noise "
+            f"of up to {plan.noise_95:.2g} (95%), where each unit counts as 1, and more than {most:g} hides the classes. What "
+            f"helps: {int(np.ceil(design.n * plan.noise_95 / most)) + 1} units, {enough}, or a region with fewer directions, "
+            "such as Ellipsoid.from_sample of public records; or ",
             Fix("allow_useless", True),
             ". Nothing was spent",
         )

@@ -65,6 +65,12 @@ def private_variance(
     return private_scalar(points, ball, squares, (0.0, far**2), VARIANCE, epsilon, after=mean, **options)
 
 
+def variance_plan(mean: Release, n: int, privacy: Privacy, reach: float | None, inference: float) -> Plan:
+    """Return the plan of the variance of n records about a released mean: what :func:`private_variance` would release."""
+    far = _reach(mean.space.required, mean) if reach is None else reach
+    return scalar_plan(n, (0.0, far**2), VARIANCE, privacy, inference)
+
+
 def private_scalar(
     points: ArrayLike | Dataset,
     region: Region,
@@ -103,7 +109,8 @@ def private_scalar(
     if np.shape(numbers(np.stack([region.center] * 3))) != (3,):
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
     plan = scalar_plan(records.n, limits, statistic, promise, inference)
-    return _release(plan, Mapped(records, LINE, partial(_column, numbers, region.center)), statistic, words, budget)
+    column = Mapped(records, LINE, partial(_column, numbers, region.center))
+    return _release(plan, column, statistic, words, budget, after)
 
 
 def _column(numbers: Callable[[Points], Array], center: Points, points: Points) -> Array:
@@ -135,6 +142,13 @@ def check_units_of(mean: Release, n: int, unit: object) -> None:
         )
 
 
+def about_mean(release: Release, mean: object) -> Release:
+    """Return a release about a released mean: it is no more private than that."""
+    if not isinstance(mean, Release) or mean.guarantee.private:
+        return release
+    return replace(release, guarantee=replace(release.guarantee, private=False, condition=mean.guarantee.condition))
+
+
 def _squared_distances(ball: Ball, points: Points) -> Array:
     """Return squared distances from the centre, clipped to radius²; NaN where there is no distance."""
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
@@ -153,13 +167,13 @@ def scalar_plan(
 
 
 def _release(
-    plan: Plan, records: Records, statistic: ScalarStatistic, unit: str, budget: Budget | None = None
+    plan: Plan, records: Records, statistic: ScalarStatistic, unit: str, budget: Any = None, after: Any = None
 ) -> Release:
     """Charge, draw, and say in the record what the number is about."""
     scalar = statistic.within(plan.record.ball)
     public = replace(plan.record, scalar=scalar).document()
     with paying(budget, plan.facts, {**public, "unit": unit}) as payment:
-        return payment.note(replace(plan.release_of(records, unit), scalar=scalar))
+        return payment.note(about_mean(replace(plan.release_of(records, unit), scalar=scalar), after))
 
 
 def _between(low: float, high: float) -> Ball:

@@ -16,7 +16,6 @@ from ..release import Release
 from ..release.document import Document
 from ..release.interruption import Interruption
 from ..release.ledger import Entry, Ledger
-from .groups import Comparison, compare_groups
 
 T = TypeVar("T", bound=Document)
 
@@ -90,14 +89,11 @@ class Session:
 
         return self._run(promise, make)
 
-    def compare(
-        self, points: Any, labels: Any, region: Region, epsilon: float | None = None, **options: Any
-    ) -> Comparison:
-        """Release the means of groups as :func:`sfumato.compare_groups` does, with its ``options``; pay for them as one, write
-        them to one file and note them in the ledger."""
-        promise = as_privacy(epsilon, options.pop("privacy", None))
-        how = {"privacy": promise, "budget": self, **options}
-        return self._run(promise, partial(compare_groups, points, labels, region, **how))
+    def run(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Release what a function such as :func:`sfumato.compare_groups` gives for these arguments and options, epsilon or
+        privacy among them; pay for it, write it to one file and note it in the ledger."""
+        promise = as_privacy(options.pop("epsilon", None), options.pop("privacy", None))
+        return self._run(promise, partial(function, *arguments, privacy=promise, budget=self, **options))
 
     def _run(self, privacy: Privacy, make: Callable[[], T]) -> T:
         """Return what is made with this session as its budget, written and noted beside its charge."""
@@ -109,9 +105,7 @@ class Session:
                 made.save(self.out, overwrite=self.overwrite)
             except OSError as error:
                 raise UnsavedError(f"{self.out} could not be written ({error.strerror})", made) from None
-            self.ctrl_c.words = (
-                f"the release is made and is in {self.out}: do not release again. What else was asked for is missing"
-            )
+            self.ctrl_c.words = f"the release is made and is in {self.out}: do not release again. All else is missing"
             if self.entry is not None:
                 note_release(self.ledger, self.entry, made)
         self.ctrl_c.check()

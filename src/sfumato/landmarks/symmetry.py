@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, as_numbers
+from ..numerics.arrays import Array
+from .splines import as_landmarks, in_units
 
 
 def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
@@ -32,16 +33,10 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     >>> [round(float(np.linalg.norm(even[i] - even[2])), 3) for i in (0, 1)]
     [1.521, 1.521]
     """
-    array = as_numbers(points)
-    if np.iscomplexobj(array) or array.ndim not in (2, 3) or array.shape[-1] not in (2, 3):
-        shape = f"shape {array.shape} of {'complex' if np.iscomplexobj(array) else 'real'} numbers"
-        raise ValueError(f"symmetrize takes landmarks, (n, k, 2) or (n, k, 3), not an array of {shape}")
-    other = _exchange(pairs, array.shape[-2])
-    marks = array.astype(np.float64).reshape(-1, *array.shape[-2:])
+    marks = as_landmarks(points, "symmetrize")
+    other = _exchange(pairs, marks.shape[1])
     good = np.isfinite(marks).all(axis=(1, 2), keepdims=True)
-    scale = np.max(np.abs(marks), axis=(1, 2), keepdims=True, initial=0.0, where=good)
-    scale = np.where(scale > 1e-300, scale, 1.0)
-    x = np.where(good, marks, 0.0) / scale  # no overflow, no underflow
+    x, scale = in_units(np.where(good, marks, 0.0))
     middle = np.add.reduce(x, axis=1, keepdims=True) / x.shape[1]
     x = x - middle
     mirrored = x[:, other]
@@ -49,7 +44,7 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     normal = np.linalg.eigh((product + product.mT) / 2)[1][:, :, :1]
     mirrored = mirrored - 2 * (mirrored @ normal) @ normal.mT
     symmetric = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
-    return np.asarray(symmetric.reshape(array.shape))
+    return np.asarray(symmetric.reshape(np.shape(points)))
 
 
 def read_pairs(text: str) -> list[tuple[int, int]]:

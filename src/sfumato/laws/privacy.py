@@ -401,9 +401,7 @@ def as_privacy(epsilon: float | Privacy | None, privacy: Privacy | None = None, 
     if isinstance(epsilon, Privacy) and privacy is None:
         return epsilon
     if (epsilon is None) == (privacy is None):
-        raise TypeError(
-            f"{what} needs an epsilon (the smaller, the more private; 1 is common) or a privacy, and not both"
-        )
+        raise TypeError(f"{what} needs an epsilon (the smaller, the more private; 1 is common) or a privacy, not both")
     if privacy is not None and not isinstance(privacy, Privacy):
         raise TypeError(f"privacy is a kind such as sfumato.ApproxDP(1.0, 1e-6), not {privacy!r}")
     promise = privacy or PureDP(epsilon)  # type: ignore[arg-type]

@@ -89,9 +89,7 @@ def frechet_mean(
     """
     points = as_data(points, space)
     if weights is not None and is_lazy(space, points, memory):
-        raise ValueError(
-            "weights need points in memory, but these data are read in parts: load them into an array first"
-        )
+        raise ValueError("weights need points in memory, and these are read in parts: load them into an array first")
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
     start = None
     if records is None:

@@ -185,16 +185,12 @@ class Mechanism(Plan):
         except ValueError:  # nor can that be used
             then = losses
         if losses.numerical_delta > MOST_DELTA and 2 * then.numerical_delta < losses.numerical_delta:
-            return (
-                "the noise is so wide that draws would lie where doubles are too coarse. Use more records, a larger epsilon or "
-                "a smaller radius"
-            )
+            wide = "the noise is so wide that draws would lie where doubles are too coarse. Use more records, "
+            return f"{wide}a larger epsilon or a smaller radius"
         if losses.numerical_delta <= MOST_DELTA and then.numerical_epsilon < 5 * losses.numerical_epsilon:
             return "epsilon is so small that rounding is a large share of it. Use a larger epsilon"
-        return (
-            "the noise is too small, or the coordinates too large, for doubles. Use a smaller epsilon, fewer records, or a "
-            "radius or coordinates of more ordinary size"
-        )
+        small = "the noise is too small, or the coordinates too large, for doubles. Use a smaller epsilon, "
+        return f"{small}fewer records, or a radius or coordinates of more ordinary size"
 
     @property
     def record(self) -> Record:
@@ -241,10 +237,8 @@ class Mechanism(Plan):
         The options are those of :func:`sfumato.private_mean`, such as ``unit``, ``budget`` and ``allow_useless``.
         """
         if self.calibration == "as run":
-            raise Refusal(
-                f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
-                "it can be sampled for study, not released"
-            )
+            words = "with calibration='as run' is the paper's experiment, whose privacy is not proven: it can be "
+            raise Refusal(f"{type(self).__name__} {words}sampled for study, not released")
         privacy = self.privacy.check(force)
         return release_by(
             lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, privacy, **options

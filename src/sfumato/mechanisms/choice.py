@@ -193,10 +193,8 @@ def choose(
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)
-    if not in_chart:
-        _check_plain(mechanism, {"inference": share, "a prior": find, "a second step": steps == 2})
-    if find is None:
-        _check_first(check, steps)
+    wishes = {"inference": share, "a prior": find, "a second step": steps == 2}
+    _check_wishes({} if in_chart else wishes, mechanism, check, 1 if find else steps)
     if share or find or (in_chart and (steps == 2 or kind is not None)):
         return _by_chart(region, n, privacy, check, steps, share, find)
     if kind is not None:
@@ -218,15 +216,11 @@ def _refused(whys: list[tuple[str, Refusal]]) -> Refusal:
     return Refusal("no mechanism can release this mean:", *chain.from_iterable(reasons))
 
 
-def _check_plain(mechanism: str, wishes: Mapping[str, object]) -> None:
-    """Raise a Refusal if something is wished for that only releases by chart have."""
-    for what, wanted in wishes.items():
+def _check_wishes(in_charts: Mapping[str, object], mechanism: str, check: float, steps: int) -> None:
+    """Raise an error for what only releases by chart have, and for a look or a number of steps that do not exist."""
+    for what, wanted in in_charts.items():
         if wanted:
             raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
-
-
-def _check_first(check: float, steps: int) -> None:
-    """Raise a ValueError for a look or a number of steps that do not exist."""
     if not (isinstance(check, int | float) and (check == 0 or 0 < check < MOST_SHARE)):
         raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):

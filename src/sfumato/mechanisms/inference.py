@@ -63,8 +63,13 @@ class Spread:
     def second_moment(self, chart: Ellipsoid, records: Records, rng: np.random.Generator) -> float:
         """Return the mean of ‖wᵢ‖² with its noise."""
         (total,) = records.reduce(partial(whole_sums, partial(_squares, chart)))
-        noisy = int(total) + discrete_laplace(self.width * 2**BITS, rng)
-        return float(Fraction(noisy, records.n << BITS))
+        return noisy_mean(int(total), records.n, self.width, rng)
+
+
+def noisy_mean(total: int, n: int, width: Fraction, rng: np.random.Generator) -> float:
+    """Return the mean of n numbers between 0 and 1 whose sum is so many units of 2^−BITS, with Laplace noise on whole numbers;
+    ``width`` is the scale of the noise of the sum."""
+    return float(Fraction(total + discrete_laplace(width * 2**BITS, rng), n << BITS))
 
 
 def _squares(chart: Ellipsoid, points: Points) -> Iterator[Array]:

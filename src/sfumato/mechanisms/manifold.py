@@ -114,15 +114,12 @@ class ManifoldMechanism(Mechanism):
         r = self.ball.radius
         region = self.scale.region
         ideal = self.error_quantile(p)
-        shift = self._lattice_shift(min(r + ideal, region))
+        # rounding moves a point by at most half the diagonal of a lattice cell, times the stretch sinh(s)/s of the exponential
+        # map where the curvature is at least −κ, s = √κ times the distance from the centre
+        half = np.sqrt(self.space.dim) / 2 * self.spacing
+        shift = float(half * stretch(self.space, min(r + ideal, region) + half, 0.0))
         # no two points of the space, and none of the region and the ball, are farther apart than this
         return min(ideal + shift, self.bounds.injectivity_radius, r + region + shift)
-
-    def _lattice_shift(self, reach: float) -> float:
-        """Return the most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell,
-        times the stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
-        half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing
-        return float(half_diagonal * stretch(self.space, reach + half_diagonal, 0.0))
 
     @cached_property
     def batch(self) -> int:

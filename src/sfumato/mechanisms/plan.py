@@ -270,10 +270,13 @@ class Plan(ABC):
         self.check_data(records)
         record = self.record
         with paying(budget, self.facts, {**record.document(), "unit": unit}) as payment:
-            record, drawn = self.run(record, records, payment.rng)
-            return payment.note(self._finished(record, drawn, unit, degrees))
+            return payment.note(self.made(record, records, unit, payment.rng, degrees))
 
-    def _finished(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
+    def made(
+        self, record: Record, records: Records, unit: str, rng: np.random.Generator, degrees: tuple[str, str] | None
+    ) -> Release:
+        """Return one draw as a release, with what this generator gives; what it costs is charged already."""
+        record, drawn = self.run(record, records, rng)
         condition = self.statistic.condition
         private = not condition and record.generator != HANDED_IN
         guarantee = Guarantee.of(self.facts, unit, private=private, condition=condition, **vars(self.losses))

@@ -60,6 +60,8 @@ class TangentKNorm(Mechanism):
     sampler: ClassVar[str] = "exact: Gamma radius, uniform direction, in the chart"
     auto: ClassVar[bool] = True
     takes_charts: ClassVar[bool] = True
+    # parts of the coordinates, each with noise of its own: one record moves all of them by 2/n together (Result 14)
+    blocks: ClassVar[int] = 1
 
     def at(self, n: int) -> Self:
         """Return the mechanism with its axes and its scale settled for n records."""
@@ -81,12 +83,12 @@ class TangentKNorm(Mechanism):
 
     @cached_property
     def allowed(self) -> float:
-        p = self.directions
-        return self.privacy.noise(p, crossing(p, 1 / 32, _noise_error(p, 1.0)) + 2 * SELECTION).epsilon
+        chance = crossing(self.directions, 1 / 32, self._noise_error(1.0)) + 2 * SELECTION
+        return self.privacy.noise(self.directions // self.blocks, chance).epsilon
 
     @property
     def parts(self) -> list[tuple[Noise, ...]]:
-        return [(Noise(self.allowed, self.directions),)]
+        return [(Noise(self.allowed, self.directions // self.blocks),)]
 
     @property
     def after(self) -> str:
@@ -204,15 +206,25 @@ class TangentKNorm(Mechanism):
         Nothing else is rounded: sums of records are sums of whole numbers."""
         p = self.directions
         self.chart.point(np.zeros(p))  # a space without a frame at the centre fails now, not after the charge
-        return Losses(self.both(crossing(p, self.spacing, _noise_error(p, self.scale.sigma)) + SELECTION, 0.0))
+        return Losses(self.both(crossing(p, self.spacing, self._noise_error(self.scale.sigma)) + SELECTION, 0.0))
+
+    def _noise_error(self, sigma: float) -> float:
+        """Return the expected length of what rounding moves noise of this scale by."""
+        p = self.directions // self.blocks
+        return self.blocks * (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
 
     def mean(self, records: Records) -> list[Fraction]:
         """Return w̄, exactly, of the records as they are rounded."""
         return whole_means(records, self.chart.chart_blocks)
 
+    def sampled_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return draws of the noise in the chart, (size, p)."""
+        p = self.directions // self.blocks
+        return np.hstack([radial_noise(p, self.scale.sigma, size, rng) for _ in range(self.blocks)])
+
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         w = np.array([float(x) for x in self.mean(records)])
-        w = w + radial_noise(self.directions, self.scale.sigma, size, rng)
+        w = w + self.sampled_noise(size, rng)
         return self.space.present(self.chart.point(w))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
@@ -224,21 +236,21 @@ class TangentKNorm(Mechanism):
         w = self.lattice_point(mean, rng)
         chart = self.chart
         reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.noise_95
-        value = chart.nearest(james_stein(w, chart.axes, self.scale.sigma))
+        value = chart.nearest(james_stein(w, chart.axes, self.stein_scale))
         shown, raw = (point_or_center(self.space, chart.center, chart.tangent(x)) for x in (value, w))
         return Drawn(shown, raw, self.bias(reach), w, self.whole_after(w))
 
+    @property
+    def stein_scale(self) -> float:
+        """The σ by which a draw is moved: 1/((p − 1)σ²) is the mean of one over the variance of its noise (Result 10)."""
+        return self.scale.sigma
+
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """Return w̃ on the lattice of R^p, from whole numbers and exact fractions."""
-        noise = radial_noise(self.directions, self.scale.sigma, 1, rng)[0].tolist()
+        noise = self.sampled_noise(1, rng)[0].tolist()
         spacing = Fraction(self.spacing)
         whole = [round((m + Fraction(e)) / spacing) for m, e in zip(mean, noise, strict=True)]
         return np.array(whole, dtype=np.float64) * self.spacing
-
-
-def _noise_error(p: int, sigma: float) -> float:
-    """Return the expected length of what rounding moves the noise by."""
-    return (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
 
 
 def shaped(region: Region, n: int, privacy: Privacy) -> list[Remedy]:

@@ -37,9 +37,7 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
     except Exception as error:  # of whoever computes them only now
         raise ValueError(f"the points could not be computed ({type(error).__name__}: {error})") from None
     if array.dtype.kind not in "fiuc":
-        raise ValueError(
-            f"the points are not numbers but {array.dtype.name}; give an array of numbers, one row a record"
-        )
+        raise ValueError(f"the points are not numbers but {array.dtype.name}; give an array of numbers, a row a record")
     return array
 
 

@@ -25,9 +25,8 @@ def fixed(values: Array | float) -> Fixed:
     True
     """
     mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
-    return np.asarray(
-        _shift((mantissa * 2.0**53).astype(np.int64).astype(object), (exponent + (BITS - 53)).astype(object))
-    )
+    whole = (mantissa * 2.0**53).astype(np.int64).astype(object)
+    return np.asarray(_shift(whole, (exponent + (BITS - 53)).astype(object)))
 
 
 def to_float(numbers: Fixed) -> Array:
@@ -171,9 +170,8 @@ def matrix_log(w: Fixed) -> Fixed:
     for _ in range(50):
         values, vectors = np.linalg.eigh(to_float(x))
         gap = (values[:, None] - values) / 2
-        slope = np.exp((values[:, None] + values) / 2) * np.where(
-            gap == 0, 1.0, np.sinh(gap) / np.where(gap == 0, 1.0, gap)
-        )
+        ratio = np.where(gap == 0, 1.0, np.sinh(gap) / np.where(gap == 0, 1.0, gap))
+        slope = np.exp((values[:, None] + values) / 2) * ratio
         residual = to_float(w - matrix_exp(x))
         step = _symmetric(vectors @ (vectors.T @ residual @ vectors / slope) @ vectors.T)
         x = x + fixed(step)

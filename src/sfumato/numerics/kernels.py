@@ -29,6 +29,7 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 _compile = compiling(fastmath=FAST)
+_exactly = compiling()  # as written, so that a row comes out the same wherever it stands
 # a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
 _inside: Callable[[Any], Any] = numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)
 _instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
@@ -83,9 +84,8 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
         start = builder.gep(rows.data, [builder.mul(values[1], index(3))])
         width = builder.extract_value(lanes.shape, 1)
         byte = ir.IntType(8).as_pointer()
-        ask = builder.module.declare_intrinsic(
-            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *3 * [whole]])
-        )
+        kind = ir.FunctionType(ir.VoidType(), [byte, *3 * [whole]])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         for line in range(3):  # of 64 bytes
             there = builder.bitcast(builder.gep(start, [index(3 * AHEAD + 8 * line)]), byte)
             builder.call(ask, [there, whole(0), whole(3), whole(1)])  # to be read, often, and as data
@@ -119,7 +119,7 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """Return the sum of rows of R³, and whether :func:`direction_faults` finds none of them."""
+    """Return the sum of rows of R³, and whether :func:`put_right` would leave them as they are."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
     faults = 0.0
@@ -137,16 +137,42 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
     return total, faults == 0.0
 
 
-@_compile
-def direction_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Return which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad = np.empty(len(points), dtype=np.bool_)
+@_exactly
+def put_right(points: Array, norm2: float, exact: float, made: Array) -> Any:
+    """Put rows of any R^p into ``made``, divided by how many times too long they are; return that: 1 for those whose squared
+    norm is ``norm2`` up to a factor 1 ± exact."""
+    ratios = np.empty(len(points))
     for i in range(len(points)):
         square = 0.0
         for j in range(points.shape[1]):
             square += points[i, j] * points[i, j]
-        bad[i] = not abs(square / norm2 - 1.0) <= exact
-    return bad
+        square /= norm2
+        ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
+        for j in range(points.shape[1]):
+            made[i, j] = points[i, j] / ratios[i]
+    return ratios
+
+
+@_exactly
+def draw_in(points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array) -> None:
+    """Put directions y into ``made``: as they are, or where d = y − x is longer than a chord, cosine·x + sine·v/‖v‖ for
+    v = d + ½κ‖d‖²·x, less what rounding leaves of it along x, which near the antipode is much.  All rows cost the same."""
+    for i in range(len(points)):
+        square = along = length2 = 0.0
+        for j in range(points.shape[1]):
+            square += (points[i, j] - x[j]) * (points[i, j] - x[j])
+        half = 0.5 * curvature * square
+        for j in range(points.shape[1]):
+            along += x[j] * (points[i, j] - x[j] + half * x[j])
+        along *= curvature
+        for j in range(points.shape[1]):
+            v = points[i, j] - x[j] + half * x[j] - along * x[j]
+            length2 += v * v
+        scale = sine / math.sqrt(length2) if length2 > 0.0 else 0.0
+        near = cosine if length2 > 0.0 else 1.0
+        for j in range(points.shape[1]):
+            moved = near * x[j] + scale * (points[i, j] - x[j] + half * x[j] - along * x[j])
+            made[i, j] = moved if square > chord2 else points[i, j]
 
 
 @_compile

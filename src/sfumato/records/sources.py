@@ -202,9 +202,7 @@ def in_parts(files: list[Path], memory: int, units: bool, scheduler: str | None,
         words = f"{other}: is not a Parquet file; files beside a Parquet file, or for "
         raise FileError(words, Fix("scheduler", ...), ", must all be Parquet")
     if units:
-        words = (
-            " goes with a single file that is read at once: first reduce the records of each person to one, then give "
-        )
+        words = " goes with a file that is read at once: first reduce the records of each person to one, then give "
         raise Refusal(Fix("unit_column", ...), words, Fix("unit", ...))
     if chosen:
         names = (Fix("columns", ...), ", ", Fix("array", ...), ", ", Fix("missing", ...), " and ", Fix("curves", ...))

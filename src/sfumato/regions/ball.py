@@ -66,6 +66,8 @@ class Ball(Settled):
         public centre takes its place.
         """
         canonical = admit(self.space, self.center, points, invalid)
+        if (made := self.space.drawn_in(self.center, canonical, INSIDE * self.radius)) is not None:
+            return made
         rows = np.flatnonzero(self.outside(canonical))
         clipped = canonical.copy() if len(rows) else canonical
         # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
@@ -118,6 +120,9 @@ class Ball(Settled):
 
     def moved(self, center: Points) -> "Ball":
         return Ball(self.space, self.space.present(center), self.radius)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"center": self.space.present(self.center).tolist(), "radius": self.radius}
 
 
 @dataclass(frozen=True, eq=False)

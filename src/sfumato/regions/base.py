@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaincinv
 
 from ..errors import InvalidPointError
 from ..laws.calibration.whole import WholeError, noise_error
@@ -19,6 +20,21 @@ if TYPE_CHECKING:
     from .look import Look
 
 INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
+
+
+class Moment(NamedTuple):
+    """What is publicly known of how records vary: standard deviations √lⱼ, falling, along orthonormal rows at the centre.  In
+    mean square an entry is off by ``doubt``·lᵢlⱼ, twice that on the diagonal; infinite without a sample."""
+
+    deviations: Array
+    directions: Array
+    doubt: float = np.inf
+
+
+def best_axes(deviations: Array) -> Array:
+    """Return the best axes s·√(√lⱼ·Σ√l) (proofs, Result 5) that hold 97% of the records: ‖w‖² has about a Gamma law."""
+    shape = np.sum(deviations) ** 2 / (2 * np.sum(deviations**2))
+    return np.asarray(np.sqrt(gammaincinv(shape, 0.97) / shape * deviations * np.sum(deviations)))
 
 
 class Region(ABC):
@@ -56,6 +72,15 @@ class Region(ABC):
         """Return the whole error of a release in a chart that this region settled, or in the ball that it falls back to: as
         foreseen, or after the draw w̃ = ``raw``; ``epsilon`` is that of the noise.  None where no more is known than that."""
         return None
+
+    def public_slope(self, covariate: Array) -> tuple[Array, float]:
+        """Return the slope of a public sample for a covariate of its points, in tangent coordinates, and its standard error."""
+        raise ValueError("a covariate of public points goes with a public sample, as of Ellipsoid.from_sample")
+
+    @property
+    @abstractmethod
+    def moment(self) -> Moment:
+        """How records vary, as far as is publicly known."""
 
     def unclipped(self) -> Region:
         """Return the region with records as they are before they are clipped: for charts that are moved to them first."""
@@ -98,6 +123,14 @@ class Settled(Region):
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""
         return self
 
+    @property
+    def moment(self) -> Moment:
+        """That of records for which the axes aⱼ are the best: √lⱼ ∝ aⱼ²."""
+        chart = self.as_chart()
+        order = np.argsort(-chart.axes, kind="stable")
+        roots = (chart.axes[order] / chart.radius) ** 2
+        return Moment(roots * (chart.radius / best_axes(roots)[0]), chart.basis[order])
+
     @abstractmethod
     def as_chart(self) -> Ellipsoid:
         """Return the region as a chart; a ball is one of p = d equal axes."""
@@ -105,6 +138,10 @@ class Settled(Region):
     @abstractmethod
     def moved(self, center: Points) -> Settled:
         """Return the region about another centre, its axes carried along; any public directions would do."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Return its arguments but for the space, as JSON can hold them."""
 
     @abstractmethod
     def outside(self, points: Points) -> NDArray[np.bool_]:

@@ -264,7 +264,6 @@ class Ellipsoid(Settled):
         return f"an ellipsoid with {directions} directions, {lengths}, {self.source}"
 
     def parameters(self) -> dict[str, Any]:
-        """Return its arguments but for the space, as JSON can hold them."""
         arrays = {"center": self.space.present(self.center), "axes": self.axes, "basis": self.basis}
         numbers = {name: array.tolist() for name, array in arrays.items()}
         return {**numbers, "source": self.source, "spread": self.spread, "reach": self.reach}

@@ -3,6 +3,7 @@ bending.  Each is a second moment in the coordinates at a public shape, up to a 
 
 import numpy as np
 
+from ..landmarks.splines import principal_warps
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 
@@ -35,19 +36,12 @@ def bending_moment(space: Space, center: Points) -> Array:
     """Return the moment of principal warps of the thin-plate spline at the shape (Bookstein 1989): variance 1 for affine
     changes and 1/(1 + 4e/median e) for a warp of bending energy e.
 
-    With kernel matrix K, affine functions P and Q an orthonormal basis of what P misses, the energies are the inverse
-    eigenvalues g of ±QᵀKQ; so a variance is g/(g + 4·median g), and landmarks that coincide do no harm.
+    In terms of the inverse energies g a variance is g/(g + 4·median g), and landmarks that coincide do no harm.
     """
     basis = _basis(space, center, bending=True)
     marks = space.present(center[None])[0].reshape(basis.shape[1:])
-    square = np.sum((marks[:, None] - marks[None]) ** 2, axis=-1)
-    kernel = square * np.log(np.where(square > 0, square, 1.0)) if marks.shape[1] == 2 else -np.sqrt(square)
-    left, sizes, _ = np.linalg.svd(np.column_stack([np.ones(len(marks)), marks]))
-    rest = left[:, int(np.sum(sizes > 1e-9 * sizes[0])) :]
-    warps, vectors = np.linalg.eigh(rest.T @ kernel @ rest)
-    warps = np.maximum(warps, 0.0)
+    side, warps = principal_warps(marks)
     shrink = STIFFNESS * float(np.median(warps)) if len(warps) else 0.0
-    side = rest @ vectors
     return _restricted(basis, np.eye(len(marks)) - (side * (shrink / np.maximum(warps + shrink, 1e-300))) @ side.T)
 
 

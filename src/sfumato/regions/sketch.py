@@ -19,7 +19,7 @@ from ..laws.privacy import Privacy, as_privacy
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 from .ball import Ball
-from .base import Region, Settled
+from .base import Moment, Region, Settled
 from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
 from .landmarks import bending_moment, smooth_moment
 from .look import DULL, WORST, Look, NoLook, rms_noise
@@ -100,9 +100,8 @@ class ModelSketch(_AboutBall):
     def _settle(self, n: int, privacy: Privacy) -> Ellipsoid:
         noise, variation = _unit_noise(self.roots)
         spread = OFFSET * self.radius
-        figures = error_quantile(
-            STATED, _sigma(n, privacy.scales(len(noise))) * noise, variation, spread * self._left_out, np.inf
-        )
+        noise = _sigma(n, privacy.scales(len(noise))) * noise
+        figures = error_quantile(STATED, noise, variation, spread * self._left_out, np.inf)
         p = self.modes or int(np.argmin(figures)) + 1
         axes = np.sqrt(self.roots[:p] * np.sum(self.roots[:p]))
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
@@ -116,6 +115,10 @@ class ModelSketch(_AboutBall):
         bias = spread * float(self._left_out[p - 1])
         shrunk = shrunk_noise(chart.axes, offsets, sigma)
         return WholeError(*noise_moments(chart.axes, sigma), bias, np.inf, shrunk, spread)
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.roots, self.basis)
 
     @cached_property
     def _left_out(self) -> Array:
@@ -194,6 +197,24 @@ class SampleSketch(_AboutBall):
     @property
     def related_as(self) -> str:
         return self.relation
+
+    @cached_property
+    def moment(self) -> Moment:
+        """The covariance of the sample, an entry of which has the variance lᵢlⱼ/(m − 1); populations differ by the shift."""
+        _, lengths, rows = np.linalg.svd(self.tangents, full_matrices=False)
+        some = slice(int(np.count_nonzero(lengths > np.sqrt(FLOOR) * lengths[0])))
+        degrees = len(self.tangents) - 1
+        return Moment(lengths[some] / np.sqrt(degrees), rows[some], 1 / degrees + RELATIONS[self.relation].shift ** 2)
+
+    def public_slope(self, covariate: Array) -> tuple[Array, float]:
+        if covariate.shape != (len(self.tangents),):
+            raise ValueError(f"{len(self.tangents)} public points need as many covariates, not {covariate.shape}")
+        known = np.isfinite(covariate)
+        if np.count_nonzero(known) < 3 or not np.var(covariate[known]) > 0:
+            raise ValueError("fewer than three public points have covariates that differ within the limits: check both")
+        z, tangents = (each[known] - each[known].mean(axis=0) for each in (covariate, self.tangents))
+        slope = z @ tangents / (z @ z)
+        return slope, float(np.sqrt(np.sum((tangents - np.outer(z, slope)) ** 2) / (len(z) - 2) / (z @ z)))
 
     # -- the whole error -----------------------------------------------------------------------------------------------
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
@@ -308,7 +329,10 @@ class SampleSketch(_AboutBall):
         noise = (_sigma(n, privacy.scales(self.space.dim)) * charts.noise)[:, some]
         lengths = noise, charts.variation[:, some], self._bias(n)[:, some]
         figures = error_quantile(STATED, *lengths, self._degrees)
-        if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
+        # a chart has so much more noise than the ball, if wide, that a needless fear of clipping would cost too much
+        ball, _ = noise_moments(np.full(self.space.dim, self.radius), 1.0)
+        wide = charts.noise[:, some] > WIDEST * ball
+        if self.relation == "other" and wide.any() and not wide.all():
             figures = np.where(wide, np.inf, figures)
         best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
         p = column + 1 if self.modes is None else self.modes
@@ -316,12 +340,6 @@ class SampleSketch(_AboutBall):
         basis = charts.bases[best, :p]
         axes = charts.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
         return _ellipsoid(self.ball, axes, basis, self._words(*charts.sources[best]), self._public(n))
-
-    @cached_property
-    def _too_wide(self) -> Array:
-        """Return which charts have so much more noise than the ball that a needless fear of clipping would cost too much."""
-        ball, _ = noise_moments(np.full(self.space.dim, self.radius), 1.0)
-        return np.asarray(self._candidates.noise > WIDEST * ball)
 
     def _words(self, prior: int, weight: float) -> str:
         name = self.priors[prior]

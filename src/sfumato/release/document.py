@@ -87,13 +87,13 @@ class Document:
         except (RecursionError, ValueError) as error:
             raise RecordError(f"this is not a {cls.noun}: {error}") from None
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+    def save(self, path: str | os.PathLike[str], overwrite: bool = True, mode: int = 0o666) -> None:
         """Write it as JSON, whole or not at all; the file ends with the SHA-256 of the rest, which :meth:`load` checks.
 
-        With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised.
+        With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised; ``mode`` is that of chmod.
         """
         document = self.to_dict()
-        write_atomically(Path(path), _text({**document, "sha256": self.digest(document)}), overwrite)
+        write_atomically(Path(path), _text({**document, "sha256": self.digest(document)}), overwrite, mode)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..laws.calibration.population import check_level, sum_quantile, variance_bound
 from ..numerics.arrays import Array
 from ..regions import Ellipsoid
+from .record import stated_at
+from .terms import COMBINED
 
 if TYPE_CHECKING:
     from .record import Release
 
 CONTRADICTED = 1.5  # times the whole error that was foreseen: after the draw, from which on there is no region
 LEFT_OUT = 1.5  # times the noise: a whole error from which on there is none
+_quantile = lru_cache(maxsize=256)(sum_quantile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,8 @@ class PopulationRegion:
         """What it says, in a sentence that a paper can use."""
         release = self.release
         if release.scalar is None:
-            what = "the mean of the population"
+            several = release.mechanism.name == COMBINED
+            what = "the weighted mean of the populations" if several else "the mean of the population"
             value = "released mean"
             region = "region that was found privately" if release.found_privately else "public region"
             clipped = f"It is the mean of the population as clipped to the {region}."
@@ -76,12 +80,17 @@ class PopulationRegion:
 
 def chart_coordinates(release: Release, points: ArrayLike) -> Array:
     """Return w of points in the chart of a release by chart, not clipped."""
-    if release.chart is None:
-        raise ValueError("this release has no chart")
-    space = release.space.required
-    chart = Ellipsoid(space, release.ball.center, release.chart.axes, release.chart.basis)
+    chart = chart_of(release)
+    space = chart.space
     vectors = space.log(chart.center, space.validate(points))
     return np.asarray(space.coordinates(chart.center, vectors) @ chart.basis.T / chart.axes)
+
+
+def chart_of(release: Release) -> Ellipsoid:
+    """Return the chart of a release by chart, as a region."""
+    if release.chart is None:
+        raise ValueError("this release has no chart")
+    return Ellipsoid(release.space.required, release.ball.center, release.chart.axes, release.chart.basis)
 
 
 def released_coordinates(release: Release) -> Array:
@@ -97,13 +106,21 @@ def chart_variance(release: Release, level: float) -> float:
     if spread is None or spread.second_moment is None:
         return 1.0
     w = released_coordinates(release)
-    numbers = (len(w), release.calibration.sigma, spread.second_moment, spread.scale, float(np.linalg.norm(w)))
+    k = noises(release)  # quantiles of so many noises are at most k times those of one
+    numbers = (len(w), k * release.calibration.sigma, spread.second_moment, k * spread.scale, float(np.linalg.norm(w)))
     return variance_bound(level, release.n, release.guarantee.epsilon, *numbers)
+
+
+def noises(release: Release) -> float:
+    """Return how many noises of one curator the parts of all sites are (Result 13); 1 without sites."""
+    return float(release.mechanism.options.get("noises", 1.0))
 
 
 def no_region(release: Release) -> str:
     """Return why nothing is said of the population's mean by a public sample's chart; empty where it is, or there is none."""
     whole = release.whole
+    if release.mechanism.name == COMBINED:
+        return str(release.mechanism.options["no_region"])
     if whole is None or not whole.relation:
         return ""
     look = None if release.chart is None else release.chart.look
@@ -130,13 +147,12 @@ def population_region(release: Release, level: float) -> PopulationRegion:
             "private_mean(…, inference=0.1), which spends a tenth of epsilon on the spread of the records"
         )
     p = len(chart.axes)
+    sigmas = (release.calibration.sigma,)
     variance = chart_variance(release, level) / release.n
+    if release.mechanism.name == COMBINED:
+        sigmas = tuple(release.mechanism.options["sigmas"])
+        variance = stated_at(release.mechanism.options["variances"], level)
     cell = float(release.lattice_spacing / 2 * np.sqrt(p))
-    q = _quantile(level, p, release.calibration.sigma, variance) + cell
+    q = _quantile(level, p, sigmas, variance, noises(release)) + cell
     bias = chart.bias if release.bias is None else release.bias
     return PopulationRegion(release, level, q, q * np.asarray(chart.axes), bias)
-
-
-@lru_cache(maxsize=256)
-def _quantile(level: float, p: int, sigma: float, variance: float) -> float:
-    return sum_quantile(level, p, [sigma], variance)

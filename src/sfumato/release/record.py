@@ -14,7 +14,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import BY_NAME, After, Kind, Neighbours, Scalar, found_in_chart, shares_in
+from .terms import BY_NAME, COMBINED, After, Kind, Neighbours, Scalar, found_in_chart, shares_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -336,7 +336,7 @@ class Release(Record, Document, Shown):
         if whole is None:
             self.noise(p)  # which raises where not even that is known
             raise ValueError("an earlier version made this record: only the noise is known, which noise(p) states")
-        return max(_stated(part, p) for part in (whole.quantiles, whole.drawn) if part)
+        return max(stated_at(part, p) for part in (whole.quantiles, whole.drawn) if part)
 
     def stated(self, p: float) -> float:
         """Return the whole error, or the noise where only that is known, as of records of earlier versions."""
@@ -359,7 +359,7 @@ class Release(Record, Document, Shown):
         error = self.predicted_error
         if error is None:
             raise ValueError("this record states no error: nothing public is known of it")
-        return _stated(error.quantiles or {f"{error.probability:g}": error.radius}, p)
+        return stated_at(error.quantiles or {f"{error.probability:g}": error.radius}, p)
 
     def region(self, level: float = 0.95) -> "PopulationRegion":
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
@@ -392,7 +392,8 @@ class Release(Record, Document, Shown):
         """What the value is close to, in a few words."""
         if self.scalar is not None:
             return f"{self.scalar.mean}, each number clipped to the public limits"
-        return f"the {'statistic' if self.kind is Kind.OBJECTIVE else 'mean'} of the clipped records"
+        several = "weighted mean of the means" if self.mechanism.name == COMBINED else "mean"
+        return f"the {'statistic' if self.kind is Kind.OBJECTIVE else several} of the clipped records"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return the value alone, for NumPy."""
@@ -447,7 +448,7 @@ class Release(Record, Document, Shown):
             raise ValueError("something was done to the draw that is not known")
 
 
-def _stated(quantiles: Mapping[str, float], p: float) -> float:
+def stated_at(quantiles: Mapping[str, float], p: float) -> float:
     """Return the radius of the least probability stored that is p or more."""
     for probability, radius in quantiles.items():
         if p <= float(probability):

@@ -30,6 +30,8 @@ class Neighbours(StrEnum):
         "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of "
         "the groups are public"
     )
+    COVARIATES = "data sets in which one unit's value differs; covariates are public, and the same"
+    GROUPED_COVARIATES = "data sets in which one unit's value differs; groups and covariates are public, and the same"
     CLASSES = (
         "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
     )
@@ -92,6 +94,8 @@ class ScalarStatistic(Named):
         return Scalar(self.each, self.mean, middle - ball.radius, high, sqrt(high) if self.squares_distances else None)
 
 
+COMBINED = "combined"  # the mechanism of one mean from several releases
+SITES = "sites"  # that of one release whose noise several sites drew in parts
 VARIANCE = ScalarStatistic(
     "mean squared distance from a released mean (Fréchet variance)",
     each="squared distances from the released mean",

@@ -34,10 +34,10 @@ from ..adapters import from_mne
 from ..errors import Refusal
 from ..files.people import take_unit
 from ..findings.classes import private_class_means
-from ..findings.components import from_triangle, triangle
 from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import private_mean
+from ..mechanisms.moments import from_triangle, triangle
 from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region, check_region

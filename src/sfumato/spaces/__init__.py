@@ -27,6 +27,7 @@ from .curves import ElasticCurves as ElasticCurves
 from .rotations import Rotations as Rotations
 from .axes import Axes as Axes
 from .hyperbolic import Hyperbolic as Hyperbolic
+from .outlines import Outlines as Outlines
 
 from .chart import Chart as Chart
 from .family import Family as Family, typed_space
@@ -78,7 +79,7 @@ def all_spaces() -> list[type[Space]]:
     """Return the registered kinds of spaces, and those that installed packages offer, landmarks first, by their names.
 
     >>> [kind.name for kind in all_spaces()][:2]
-    ['elastic-curves', 'shapes']
+    ['elastic-curves', 'outlines']
     """
     for offer in entry_points(group=GROUP):
         space_named(offer.name)

@@ -147,6 +147,10 @@ class Space(ABC):
         :meth:`diagnose` takes batches of any, :meth:`present` gives the first."""
         return {self.kind: self.present(self.origin()).shape}
 
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether users may write one point in this shape: that of a layout, unless a space takes others too."""
+        return shape in self.layouts.values()
+
     def corrections(self, points: Array) -> list[str]:
         """Return what :meth:`diagnose` will put right in such points, in words for the curator."""
         return []
@@ -165,7 +169,7 @@ class Space(ABC):
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        if not array.ndim or (array.shape[1:] != self.point_shape and array.shape[1:] not in self.layouts.values()):
+        if not array.ndim or (array.shape[1:] != self.point_shape and not self.takes(array.shape[1:])):
             ways = {name: f"(n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items()}
             known = " or ".join(f"{name} {shape}" if len(ways) > 1 else shape for name, shape in ways.items())
             raise ValueError(f"{self}: points have shape {array.shape}, expected {known}")
@@ -295,6 +299,13 @@ class Space(ABC):
         """Return which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
         return np.asarray(~(self.distance(base, points) <= radius))
 
+    def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
+        """Return the points, those farther than ``radius`` from ``base`` moved along their geodesics to that distance.
+
+        A point that is moved takes as long as one that is not. None where a space has no loop for it.
+        """
+        return None
+
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Return the sum over points y of the Hessian of ½·distance(·, y)² in the coordinates at ``base``, or None where a
         space does not offer it; sampling then asks the data for every proposal."""
@@ -339,8 +350,7 @@ def whole_number(space: str, name: str, value: object, least: int) -> int:
 
 
 def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
-    """Return for each record with NaN or an infinite value where the first stands, and how many there are.  Complex numbers
-    are always landmarks."""
+    """Return for each record with NaN or an infinite value where the first stands; complex numbers are landmarks."""
     bad = ~np.isfinite(array)
     reasons = {}
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):

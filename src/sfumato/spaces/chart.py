@@ -63,9 +63,7 @@ class Chart(Euclidean):
         vars(self).update(dim=p, to_coordinates=log, to_point=exp, batched=bool(batched))
         center = as_numbers(exp(np.zeros((1, p)))[0] if batched else exp(np.zeros(p)))
         if np.iscomplexobj(center) or not center.ndim or not np.isfinite(center).all():
-            raise ValueError(
-                f"{self}: exp must give an array of finite real numbers; at coordinates 0 it gave {center}"
-            )
+            raise ValueError(f"{self}: exp must give an array of finite real numbers; at coordinates 0 it is {center}")
         kind = "vectors" if center.ndim == 1 else "arrays"
         vars(self).update(center=np.array(center, dtype=np.float64), kind=kind)
         there = np.asarray(log(self.center[None].copy())[0] if batched else log(self.center.copy()), dtype=np.float64)

@@ -84,8 +84,7 @@ class RoundEmbedding(Embedding):
         return 2 * radius
 
     def after_projection(self, noise: float, center: Points, radius: float) -> float:
-        """Return a bound: the mean lies at least cos(√κ·r)/√κ from the origin, so scaling turns it by at most
-        arcsin(noise/that)."""
+        """Return a bound: the mean is at least a = cos(√κ·r)/√κ from the origin, so scaling turns it by arcsin(noise/a)."""
         length = np.cos(np.sqrt(self.curvature) * radius) / np.sqrt(self.curvature)
         turn = np.arcsin(noise / length) if noise < length else np.pi
         return float(2 * np.sin(turn / 2) / np.sqrt(self.curvature))

@@ -95,8 +95,7 @@ class Flat(Euclidean):
 
     @abstractmethod
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
-        """Return points, for rows in one of the :attr:`layouts`, and for each row that is not a point the reason; in its place
-        stands any point."""
+        """Return points for rows in one of the :attr:`layouts`, and why some rows are none; any point stands in their place."""
 
     @abstractmethod
     def to_flat(self, points: Points) -> Array:

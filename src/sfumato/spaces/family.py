@@ -77,11 +77,13 @@ class Family:
         taking = [space for space in made if shape in space.layouts.values()]
         if taking:
             return min(taking, key=lambda space: shape != next(iter(space.layouts.values())))
+        if any(space.takes(shape) for space in made):  # of other sizes too
+            example = Fix("space", f"{self.name}({self.of.size_option}=6)")
+            raise Refusal(f"say how many {self.of.size_option}, as ", example)
         turned = any(shape[::-1] in space.layouts.values() for space in made)
         hint = ": transpose each record" if turned else ""
-        raise Refusal(
-            f"the space {self.name} has no points of shape {shape}{hint}; a space of this kind is ", self.written_out
-        )
+        none = f"the space {self.name} has no points of shape {shape}{hint}; a space of this kind is "
+        raise Refusal(none, self.written_out)
 
     def _possible(self, shape: tuple[int, ...]) -> list[Space]:
         """Return the spaces whose missing sizes are numbers of a shape, or one less than the first of them."""

@@ -140,10 +140,8 @@ class Grassmann(Frames):
         values, vectors = np.linalg.eigh((array + array.mT) / 2)
         wanted = (np.arange(self.n) >= self.n - self.p).astype(np.float64)
         off = np.abs(values - wanted).max(axis=1)
-        words = (
-            f"is not the projector on a subspace of {self.p} dimensions: that is a symmetric matrix with {self.p} "
-            f"eigenvalues 1 and {self.n - self.p} eigenvalues 0"
-        )
+        words = f"is not the projector on a subspace of {self.p} dimensions: that is a symmetric matrix with {self.p} "
+        words += f"eigenvalues 1 and {self.n - self.p} eigenvalues 0"
         blame(reasons, crooked | (off > PROJECTOR), lambda _: words)
         frames = vectors[:, :, self.n - self.p :].copy()
         frames[list(reasons)] = self.origin()

@@ -217,8 +217,7 @@ class SPD(Matrices):
         return replace(total, logs=_symmetric(factor @ total.logs @ factor.T))
 
     def newton(self, base: Points, moments: Moments) -> Points:
-        """Return Newton's step: along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over
-        the other directions."""
+        """Return Newton's step: along the identity the Hessian is 1 whatever the data; others share the rest of its trace."""
         if moments.hessian.ndim or self.size == 1:
             return super().newton(base, moments)
         level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
@@ -385,8 +384,7 @@ def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
 
 
 def _positive(eigenvalues: Array) -> Array:
-    """Return positive eigenvalues: rounding can push an eigenvalue 1e16 times below the largest one to zero or under; hold it
-    at that ratio."""
+    """Return positive eigenvalues: rounding can push one that is 1e16 times below the largest under zero; hold it there."""
     return np.maximum(eigenvalues, eigenvalues[..., -1:] * 1e-20)
 
 

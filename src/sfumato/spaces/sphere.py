@@ -8,7 +8,7 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs
 from ..numerics.curvature import NEAR, angle_over_sine, angle_series
@@ -68,18 +68,30 @@ class Sphere(Rows):
 
     def normalised(self, array: Array, fix: str) -> tuple[Points, dict[int, str]]:
         """Return vectors of the right norm, from those that are off by DRIFT at most, and the reasons of the others."""
-        faults = self._faults(array)
-        if not faults.any():
+        made, ratios = self._put_right(array)
+        if (ratios == 1).all():
             return array, {}
-        reasons = not_finite(array)
-        with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.linalg.norm(array, axis=1) * self.q
-        norms[~faults] = 1.0  # what becomes of a record does not depend on the others
+        wrong = np.flatnonzero(~(np.abs(ratios - 1) <= DRIFT))
+        made[wrong] = array[wrong]
+        reasons = not_finite(array[wrong])
         wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self.q:g}"
         words = f"is not of {wanted}: its norm is {{:.9g}}; {fix}"
-        blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row] / self.q))
-        norms[list(reasons)] = 1.0
-        return array / norms[:, None], reasons
+        blame(reasons, np.ones(len(wrong)), lambda i: words.format(ratios[wrong[i]] / self.q))
+        return made, {int(wrong[i]): reason for i, reason in reasons.items()}
+
+    def _put_right(self, array: Array) -> tuple[Array, Array]:
+        """Return vectors divided by how many times too long they are, and that: 1 where rounding alone leaves as much."""
+        norm2 = 1 / self.curvature
+        exact = norm_error(self.dim + 1)
+        if array.size >= MANY and (kernels := compiled()):
+            if self.dim == 2 and kernels.sphere_sum(array, norm2, exact)[1]:
+                return array, np.ones(1)
+            made = np.empty(array.shape)
+            return made, np.asarray(kernels.put_right(array, norm2, exact, made))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            squares = np.vecdot(array, array) / norm2
+            ratios = np.where(np.abs(squares - 1) <= exact, 1.0, np.sqrt(squares))
+            return array / ratios[:, None], ratios
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
         """Return canonical points and a start: on S² one read checks and adds up the records, unless one must be put right."""
@@ -108,16 +120,6 @@ class Sphere(Rows):
 
     def to_degrees(self, points: Array) -> Array | None:
         return degrees_of(points) if self.dim == 2 and self.directions else None
-
-    def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Return which norms are not right to the last digits."""
-        exact = norm_error(self.dim + 1)
-        if array.size >= MANY and (kernels := compiled()):
-            if self.dim == 2 and kernels.sphere_sum(array, 1 / self.curvature, exact)[1]:
-                return np.zeros(len(array), dtype=bool)
-            return np.asarray(kernels.direction_faults(array, 1 / self.curvature, exact))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(~(np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
@@ -153,6 +155,15 @@ class Sphere(Rows):
 
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
+
+    def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
+        if type(self) is not Sphere or points.size < MANY or self.q * radius >= 3.0 or (kernels := compiled()) is None:
+            return super().drawn_in(base, points, radius)
+        angle = self.q * radius
+        chord = 2 / self.q * math.sin(angle / 2)
+        made = np.empty(points.shape)
+        kernels.draw_in(points, base, self.curvature, chord * chord, math.cos(angle), math.sin(angle) / self.q, made)
+        return made
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if weights is None and self.dim == 2 and self._compiles(points):

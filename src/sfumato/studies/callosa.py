@@ -27,7 +27,7 @@ LEAKY = "as run, not private"
 
 @dataclass(frozen=True)
 class Callosa:
-    """Outlines, the public reference that is the centre, and where both come from."""
+    """The outlines, the public reference that is the centre, and where both come from."""
 
     outlines: Array
     reference: Array

@@ -3,8 +3,8 @@
 What depends on the space is in one file a space, under the space's name in ``VIEWS``; any other space is shown as numbers.
 """
 
-from ..regions import Region
-from ..release import Release
+from typing import Any
+
 from .angles import Angles
 from .base import View
 from .compositions import Compositions
@@ -13,9 +13,8 @@ from .directions import Directions, Undirected
 from .hyperbolic import Hyperbolic
 from .matrices import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, Matrices, TransportMatrices, Variances
 from .rotations import Rotations
-from .shapes import Shapes, SizesAndShapes, Solids
-from .tables import Frames, Products, Subspaces
-from .vectors import Vectors
+from .shapes import Outlines, Shapes, SizesAndShapes, Solids
+from .tables import Frames, Products, Subspaces, Vectors
 
 VIEWS: dict[str, View] = {
     "euclidean": Vectors(),
@@ -25,6 +24,7 @@ VIEWS: dict[str, View] = {
     "shapes3d": Solids(),
     "size-and-shape": SizesAndShapes(),
     "elastic-curves": Curves(),
+    "outlines": Outlines(),
     "log-euclidean": LogEuclideanMatrices(),
     "log-cholesky": LogCholeskyMatrices(),
     "bures-wasserstein": TransportMatrices(),
@@ -42,6 +42,6 @@ VIEWS: dict[str, View] = {
 VIEWS["product"] = Products(VIEWS)
 
 
-def view_of(done: Release | Region) -> View:
-    """Return how what lies in this space is shown."""
+def view_of(done: Any) -> View:
+    """Return how a release, a region, or whatever else has a space, is shown."""
     return VIEWS.get(done.space.name) or View()

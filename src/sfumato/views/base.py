@@ -20,7 +20,7 @@ class View:
 
     origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
-    records = "points of the space '{name}'"  # what they are: k rows of m numbers; ``where`` landmarks lie
+    records = "points of the space '{name}'"  # what they are: k rows of m numbers, d = k − 1; ``where`` landmarks lie
     not_a_point = "the released value is not a point of this space"  # said of a value off the space, of this ``length``
     entry = "Number"  # what a row of the value's table is called
     columns: Sequence[str] = ("Value",)  # of this table
@@ -33,7 +33,7 @@ class View:
     def things(self, s: Subject) -> str:
         """Return what the records are."""
         k, m = s.about.reshape(len(s.about), -1).shape
-        return self.records.format(name=s.space_of.name, k=k, m=m, where="space" if m == 3 else "the plane")
+        return self.records.format(name=s.space_of.name, k=k, m=m, d=k - 1, where="space" if m == 3 else "the plane")
 
     def check_names(self, names: Sequence[str], shape: tuple[int, ...]) -> None:
         """Raise a Refusal where values of this shape have another number of channels, parts or coordinates."""
@@ -52,8 +52,7 @@ class View:
         return Scene([intervals(s, self.entry.lower(), "value")])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Return the picture of the releases of two groups, by their names; ``radius`` is that of the region for the
-        difference of the population means, in the chart's norm."""
+        """Return two releases by the names of their groups; the region for their difference has this ``radius`` in a chart."""
         return two_groups(subjects, self.entry.lower(), "value", self.flat)
 
     def more(self, s: Subject) -> list[Block]:

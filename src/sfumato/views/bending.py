@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..landmarks.splines import spline
 from ..numerics.arrays import Array
 
 TIMES = (100, 50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
@@ -49,17 +50,13 @@ def larger(times: int, of: str = "") -> str:
 
 
 def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
-    """Return the lines of a square grid between two corners, bent by the spline that takes the first landmarks to the
-    second."""
-    from scipy.interpolate import RBFInterpolator
-
-    bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
+    """Return the lines of a square grid between two corners, bent by the spline from the first landmarks to the second."""
     step = float((high - low).max()) / LINES
     x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
     fine = [np.linspace(low[i], high[i], FINE) for i in (0, 1)]
     lines = [np.stack([np.full(FINE, at), fine[1]], axis=1) for at in x]
     lines += [np.stack([fine[0], np.full(FINE, at)], axis=1) for at in y]
-    return list(np.split(np.asarray(bend(np.concatenate(lines))), len(lines)))
+    return list(np.split(spline(first, np.concatenate(lines)) @ second, len(lines)))
 
 
 def _apart(points: Array) -> Array:

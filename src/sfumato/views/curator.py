@@ -1,6 +1,6 @@
 """What the curator alone may hear of the records, in words.  It goes to the curator's screen, and nowhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import combinations
 from typing import Any
 
@@ -35,14 +35,16 @@ def some(words: list[str], most: int = 5) -> list[str]:
     return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
 
 
-def region_used(region: Region, release: Release) -> Settled:
-    """Return the region that a release was made in: that which was given, what was settled for its n and ε, or what was
-    found."""
-    chart = release.chart
-    ball = release.ball
+def region_used(region: Region, done: Any) -> Settled:
+    """Return the region that a result was made in: the one given, what was settled for its n and ε, or what was found."""
+    done = next(iter(getattr(done, "groups", {"": done}).values()))
+    if not isinstance(done, Release):
+        return Ellipsoid(region.space, done.center, done.axes, done.basis)
+    chart = done.chart
+    ball = done.ball
     if chart is None or chart.basis is None:
-        if release.found:
-            return FoundBall(region.space, ball.center, ball.radius, release.guarantee.epsilon, release.found)
+        if done.found:
+            return FoundBall(region.space, ball.center, ball.radius, done.guarantee.epsilon, done.found)
         return Ball(region.space, ball.center, ball.radius)
     return Ellipsoid(region.space, ball.center, chart.axes, chart.basis)
 
@@ -68,6 +70,15 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
     return f"{MARK.upper()}: {words}. The release says little of them. Are centre and records of one kind, in the same units?"
+
+
+def of_estimates(data: Dataset, left: Collection[int]) -> str:
+    """Return which landmarks of which specimens, but for those that are left as they were, are estimates."""
+    gone = np.any(np.isnan(data.points), axis=2)
+    rows = [row for row in np.flatnonzero(gone.any(axis=1)).tolist() if row not in left]
+    each = [f"{data.where(row)}: landmark {', '.join(map(str, np.flatnonzero(gone[row]) + 1))}" for row in rows]
+    words = f"missing landmarks estimated: {gone[rows].sum()}, in {len(rows)} of {len(data)} specimens"
+    return printable(f"{MARK}: {words}: {'; '.join(some(each))}.") if rows else ""
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Curves and outlines over the public reference, with a band as wide as the noise moves them across themselves."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -37,21 +36,21 @@ class Curves(View):
         curve, *others = (reference + times * (x - reference) for x in every)
         if s.noise is not None:
             marks += band(curve, times * widths, ring, f"{s.error_label}, across the curve{larger(times)}")
-        s = replace(s, name=f"{s.name}{larger(times, 'differences')}")
-        marks += overlaid(s, reference, curve, others, ring)
+        marks += overlaid(s, reference, curve, others, ring, times)
         margin = times * float(widths.max()) + 0.03 * float(np.ptp(reference, axis=0).max())
         low, high = around([reference, curve, *others], margin)
         tall = float(np.clip(7.2 * np.divide(*(high - low)[::-1]), 2.0, 6.0))
         return Scene([[Panel(marks, low, high, size=(7.2, tall))]])
 
 
-def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool) -> list[Mark]:
-    """Return the public curve, the released one where there is one, and others, as lines."""
+def overlaid(s: Subject, reference: Array, curve: Array, others: Iterable[Array], ring: bool, times: int) -> list[Mark]:
+    """Return the public curve, and as lines so many times as far from it the released one, if there is one, and others."""
     end = closed if ring else np.asarray
     marks: list[Mark] = [Line(end(x), s.role, s.others_label, variant=i) for i, x in enumerate(others)]
     marks.append(Line(end(reference), Role.CENTRE, s.public))
     if s.value is not None:
-        marks += [Line(end(curve), Role.VALUE, s.name), Dots(curve, Role.VALUE, size=2.5)]
+        name = f"{s.name}{larger(times, 'differences')}"
+        marks += [Line(end(curve), Role.VALUE, name), Dots(curve, Role.VALUE, size=2.5)]
     return marks
 
 

@@ -67,8 +67,7 @@ class Directions(View):
         return edge if (edge @ s.about > 0).all() else None
 
     def _coordinates(self, s: Subject) -> Scene:
-        """Return every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the
-        sphere."""
+        """Return every coordinate with what the error leaves it: the range of a cap, or ± the error off the sphere."""
         s = replace(s, centre=self._facing(s, s.centre))
         bars = None
         if s.error is not None:
@@ -199,8 +198,7 @@ def _arc(at: float, half: float) -> Array:
 
 
 def _pair(globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Array | None]) -> list[Mark]:
-    """Return two directions, each with the region of its population's mean, and the shortest way from the first to the
-    second."""
+    """Return two directions, each with the region of its population's mean, and the shortest way between them."""
     degrees = all(s.degrees is not None for s in subjects.values())
     marks = globe.ground(degrees, all(s.places for s in subjects.values()))
     part = np.linspace(0, 1, 60)[:, None]

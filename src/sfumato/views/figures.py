@@ -154,7 +154,7 @@ def draw(scene: Scene, title: str = "") -> Figure:
             bar.set_label(unit, color=TEXT, fontsize=SMALL)
             bar.ax.tick_params(colors=TEXT, labelsize=7)
             bar.outline.set_edgecolor(FAINT)
-    above = shared_legend(drawn, title)
+    above = shared_legend(drawn, "\n".join(filter(None, [title, scene.title])))
     drawn.set_figheight(drawn.get_figheight() + 0.15 + 0.19 * above + 0.22 * len(scene.rows))
     return drawn
 

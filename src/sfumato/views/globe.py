@@ -99,10 +99,7 @@ def coastlines() -> list[Array]:
 
 
 def graticule(view: Array, reach: float) -> Iterator[tuple[Array, str, bool]]:
-    """Yield parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up.
-
-    Each comes as unit vectors along it, its degrees, and whether it is a meridian.
-    """
+    """Yield parallels and meridians, every 30° or a handful in a close-up: unit vectors, degrees, whether it is a meridian."""
     latitude = np.degrees(np.arcsin(view[2]))
     longitude = np.degrees(np.arctan2(view[1], view[0]))
     width = float(np.degrees(np.arcsin(min(reach, 1.0))))
@@ -137,8 +134,7 @@ def _degrees(x: float, ends: str, step: float) -> str:
 
 
 def _place(frame: Array, points: Array, reach: float, used: list[Array], upright: bool) -> Array | None:
-    """Return where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a
-    little inside; None where other words stand."""
+    """Return where a line's words stand, inside at the left or, of a meridian, the bottom; None where others stand already."""
     limit = 0.9 * min(reach, 1.0)
     x, y, depth = frame @ points.T
     seen = np.stack([x, y], axis=1)[(depth > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * limit)]

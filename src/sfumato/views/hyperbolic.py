@@ -14,11 +14,9 @@ FARTHEST = 15.0  # of a ball: beyond that it fills the disc as far as anybody se
 
 
 class Hyperbolic(View):
+    records = "points of hyperbolic space of dimension {d}"
     entry = "Coordinate"
     not_a_point = "the released value is not on the hyperboloid"
-
-    def things(self, s: Subject) -> str:
-        return f"points of hyperbolic space of dimension {s.about.size - 1}"
 
     def shown(self, s: Subject) -> str:
         disc = "Drawn in the Poincaré disc, whose edge is infinitely far away: pale circles are 1, 2 and 3 from its middle."

@@ -118,11 +118,8 @@ def mapped(
     again: Sequence[Array] = HERE,
     label: str = "",
 ) -> Scene:
-    """Return the map, on a panel that holds its ground; and closer, where the error is smaller than ``close`` on it.
-
-    ``place`` says where a point stands, ``region`` and ``error`` are the edges of both, drawn ``again`` at every shift; the
-    error has a ``label`` of its own, or the usual one.
-    """
+    """Return the map, on a panel that holds its ground; and closer, where the error is smaller than ``close`` on it.  ``place``
+    says where a point stands; edges of ``region`` and ``error``, with its ``label``, are drawn ``again`` at every shift."""
     at = place(s.about)
     centre = place(s.centre)
     reach = broken(region + shift for shift in again)

@@ -69,7 +69,7 @@ class Matrices(View):
             return _ellipses(s)
         other = s.value if s.others is None else s.others[0]
         if other is None:
-            return Scene([[_matrix(self._cells(s.centre, np.abs(s.centre).max(), s.names), s.public, 3.6)]])
+            return Scene([[self._panel(s.centre, np.abs(s.centre).max(), s.names, s.public, 3.6)]])
         name = s.name if s.others is None else s.others_label.removesuffix("s")
         rows = self._heat({s.public: s.centre, name: other}, s.names, "difference")
         return Scene([rows, below] if (below := self.spectrum(s)) else [rows])
@@ -89,8 +89,7 @@ class Matrices(View):
         return _spectrum(low), _spectrum(high)
 
     def spectrum(self, s: Subject) -> list[Panel]:
-        """Return the eigenvalues, the largest first, with what the error, clipping and the region leave to each; nothing where
-        nothing is certain."""
+        """Return the eigenvalues, the largest first, with what the error, clipping and the region leave to each for certain."""
         value = _spectrum(s.about)
         reach = self.left(replace(s, value=None, chart=None, geodesic=True), s.radius)
         bars = None if s.error is None else self.left(s, s.error)
@@ -110,22 +109,26 @@ class Matrices(View):
     def _heat(self, both: Mapping[str, Array], names: Sequence[str], title: str) -> list[Panel]:
         """Return two matrices in the same colours; and the second minus the first, in colours of its own."""
         most = self.most or max(float(np.abs([*both.values()]).max()), 1e-300)
-        panels = [_matrix(self._cells(matrix, most, names), name, 2.3) for name, matrix in both.items()]
+        panels = [self._panel(matrix, most, names, name) for name, matrix in both.items()]
         apart = np.subtract(*[*both.values()][::-1])
         largest = far if (far := float(np.abs(apart).max())) > UNSEEN * most else most
         stronger = f", colours\u00a0×{most / largest:.2g}" if largest < most else ""
         decimals = f"z.{max(0, 1 - int(np.floor(np.log10(largest))))}f"
-        cells = replace(self._cells(apart, largest, names, decimals), unit="difference")
-        return [*panels, _matrix(cells, f"{title}{stronger}", 2.3)]
+        words = f"{title}{stronger}"
+        return [*panels, self._panel(apart, largest, names, words, digits=decimals, unit="difference")]
 
-    def _cells(self, matrix: Array, most: float, names: Sequence[str], digits: str = "") -> Cells:
-        written = [[format(x, digits or self.digits) for x in row] for row in matrix.tolist()]
-        return Cells(matrix, most, names, self.unit, written if len(matrix) <= WRITTEN else [])
+    def _panel(
+        self, matrix: Array, most: float, names: Sequence[str], title: str, size: float = 2.3, **how: str
+    ) -> Panel:
+        """Return a matrix in colours; with its own ``digits`` and ``unit`` where they are not those of the space."""
+        written = [[format(x, how.get("digits", self.digits)) for x in row] for row in matrix.tolist()]
+        cells = Cells(matrix, most, names, how.get("unit", self.unit), written if len(matrix) <= WRITTEN else [])
+        edge = len(matrix) - 0.5
+        return Panel([cells], np.array([-0.5, edge]), np.array([edge, -0.5]), title, (size, size))
 
 
 class LogEuclideanMatrices(Matrices):
-    """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
-    leave it."""
+    """An error e keeps the k-th eigenvalue within a factor of e^e (Weyl, for logarithms); variances may leave it."""
 
     banded = False
     bounded = "every eigenvalue within a factor of {factor:.4g}"
@@ -150,8 +153,7 @@ class TransportMatrices(Matrices):
 
 
 class LogCholeskyMatrices(Matrices):
-    """An error e keeps each diagonal entry of the Cholesky factor within a factor of e^e.  No error is drawn: it says nothing
-    certain of one entry."""
+    """An error e keeps the Cholesky factor's diagonal within a factor of e^e; of an entry it says nothing, and is not drawn."""
 
     banded = False
     bounded = "every channel's standard deviation, given the channels before it, within a factor of {factor:.4g}"
@@ -207,11 +209,8 @@ def _region_bounds(s: Subject) -> list[Array]:
 
 
 def _distance(s: Subject, error: float) -> float:
-    """Return a bound on the geodesic distance that an error leaves.
-
-    Of a chart it is a length e in the tangent space at the centre, which exp stretches by at most sinh(t)/t, t = √½·(the larger
-    of both distances from the centre): curvatures are at least −½.
-    """
+    """Return a bound on the geodesic distance that an error leaves.  Of a chart it is a length in the tangent space, which
+    exp stretches by at most sinh(t)/t, t = √½·(the larger distance from the centre): curvatures are at least −½."""
     if s.chart is None or s.whole:
         return error
     reach = float(s.space.distance(s.base, s.about))
@@ -220,11 +219,8 @@ def _distance(s: Subject, error: float) -> float:
 
 
 def _ellipses(s: Subject) -> Scene:
-    """Return {x : xᵀP⁻¹x = 1} on each plane of two axes.
-
-    Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
-    submatrix.
-    """
+    """Return {x : xᵀP⁻¹x = 1} on each plane of two axes: the shadow of an ellipsoid is the ellipse of the submatrix, and
+    ellipses are nested as matrices are ordered, so the band is certain."""
     bounds = [] if s.error is None else [*matrix_bounds(s, s.error)]
     region = _region_bounds(s)
     others = [] if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
@@ -292,11 +288,6 @@ def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None = None) -> Scen
         high = extent[list(plane)]
         panels.append(Panel(marks, -high, high, size=size, scales=Scales(x, y)))
     return Scene([panels])
-
-
-def _matrix(cells: Cells, title: str, size: float) -> Panel:
-    edge = len(cells.matrix) - 0.5
-    return Panel([cells], np.array([-0.5, edge]), np.array([edge, -0.5]), title, (size, size))
 
 
 def _are_ellipses(*matrices: Array) -> bool:

@@ -11,31 +11,26 @@ from typing import TYPE_CHECKING
 from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
-from ..findings import Comparison
+from ..files.writing import WRITERS
 from ..release import Release
-from .compared import comparison_in_words, write_comparison_report
-from .compared import in_short as compared
-from .plots import in_words, render, write_picture
+from ..shown import Shown
+from .plots import render, write_picture
 from .report import write_report
 from .subject import Links
-from .words import in_short as short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE = (".png", ".svg")
-ENDINGS = {"plot": PICTURE, "simulate": PICTURE, "report": (".html", ".md"), "value": (".tps", ".csv", ".npy")}
+ENDINGS = {"plot": PICTURE, "simulate": PICTURE, "report": (".html", ".md"), "value": (*WRITERS,)}
 
 
 def check_outputs(outputs: Mapping[str, Path], inputs: list[Path], force: bool = True) -> None:
-    """Raise an error unless all outputs, by their wishes, can be written, and none replaces an input or another.
-
-    Without ``force`` no output may exist.
-    """
+    """Raise an error unless all outputs, by their wishes, can be written, replace no input and, without ``force``, no file."""
     taken: dict[Path, str | Fix] = {path.resolve(): str(path) for path in inputs}
     for name, first in outputs.items():
         endings = ENDINGS.get(name, (first.suffix.lower(),))
-        if first.suffix.lower() not in endings:
+        if not first.name.lower().endswith(endings):
             raise Refusal(Fix(name, str(first)), f": the ending must be {' or '.join(endings)}")
         pictures = [first.with_suffix(".png")] if name == "report" and first.suffix.lower() == ".md" else []
         for path in (first, *pictures):
@@ -67,9 +62,9 @@ def check_comparable(by: str, public: bool) -> None:
 
 @dataclass
 class Outputs:
-    """A release, or a comparison, with the lines and names of its pictures: one figure for all files that show it."""
+    """A result with the lines and names of its pictures: one figure for all files that show it."""
 
-    done: Release | Comparison
+    done: Shown
     links: Links | None = None
     channels: Sequence[str] = ()
 
@@ -79,25 +74,19 @@ class Outputs:
 
     @cached_property
     def words(self) -> str:
-        if isinstance(self.done, Release):
-            return in_words(self.done, channels=self.channels)
-        return comparison_in_words(self.done)
+        return self.done.view.in_words(self.done, self.channels)
 
     @property
     def short(self) -> list[str]:
         """The sentences that every front begins with."""
-        return short(self.done) if isinstance(self.done, Release) else compared(self.done)
+        return self.done.view.in_short(self.done)
 
     def write(self, what: str, path: Path) -> None:
         """Write the "plot", the "report" or the "value" alone."""
         if what == "plot":
             write_picture(self.figure, path, self.words)
         elif what == "report":
-            image = render(self.figure, words=self.words)
-            if isinstance(self.done, Release):
-                write_report(self.done, path, self.links, self.channels, image=image)
-            else:
-                write_comparison_report(self.done, path, image=image)
+            write_report(self.done, path, self.links, self.channels, image=render(self.figure, words=self.words))
         elif isinstance(self.done, Release):
             space = self.done.space.known
             write_points(path, self.done.value, "arrays" if space is None else space.kind)
@@ -108,7 +97,5 @@ class Outputs:
             for what, path in outputs.items():
                 self.write(what, path)
         except (OSError, ValueError) as error:
-            word = "release" if isinstance(self.done, Release) else "comparison"
-            again = "release" if isinstance(self.done, Release) else "compare"
-            made = f"the {word} is made and is in {record}; do not {again} again"
+            made = f"the release is made and is in {record}; do not release again"
             raise ValueError(f"{made}. What failed: {error}") from None

@@ -83,7 +83,10 @@ class Picture(NamedTuple):
 
     def html(self, image: str) -> str:
         caption = f"<figcaption>{escape(self.description)}</figcaption>"
-        drawn = f'<img src="{image}" alt="{escape(self.words)}" width="{_width(image)}">'
+        dots = int.from_bytes(
+            base64.b64decode(image.removeprefix(PNG)[:32])[16:20]
+        )  # two a pixel, from the head of the PNG
+        drawn = f'<img src="{image}" alt="{escape(self.words)}" width="{dots // 2}">'
         return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
     def markdown(self, image: str) -> str:
@@ -124,9 +127,13 @@ Block = Paragraph | Points | Grid | Picture | Turning | Listing
 Section = tuple[str, Sequence[Block]]  # a heading, or none, and what stands under it
 
 
-def _width(image: str) -> int:
-    """Return how wide a PNG is drawn on a page: half of its width in dots, which stands in its head."""
-    return int.from_bytes(base64.b64decode(image.removeprefix(PNG)[:32])[16:20]) // 2
+class Page(NamedTuple):
+    """What is said about a result: beside its picture, and below."""
+
+    title: str
+    caption: str  # what the picture shows by what
+    opening: Sequence[Block]
+    sections: Sequence[Section]
 
 
 def _html(text: str) -> str:
@@ -172,8 +179,7 @@ def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
 
 
 def write_page(path: Path, title: str, sections: Sequence[Section], image: bytes) -> None:
-    """Write a page as .html with its picture inside, or as .md with the picture beside it; each whole or not at all.  Other
-    names get a ValueError."""
+    """Write a page as .html with its picture inside, or as .md with it beside; each whole or not at all."""
     if path.suffix.lower() not in (".html", ".md"):
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
     if path.suffix.lower() == ".html":

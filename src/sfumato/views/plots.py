@@ -14,10 +14,10 @@ import numpy as np
 from ..atomic import write_atomically
 from ..errors import FileError, Fix, Refusal
 from ..release import Release
-from . import view_of
+from ..shown import Shown
 from .figures import draw
 from .page import escape, notebook
-from .subject import Links, Subject
+from .subject import Links
 from .words import facts
 
 if TYPE_CHECKING:
@@ -25,35 +25,35 @@ if TYPE_CHECKING:
 
 
 def plot_release(
-    release: Release,
+    done: Shown,
     path: str | os.PathLike[str] | None = None,
     *,
     title: str = "",
-    p: float = 0.95,
     links: Links | None = None,
     channels: Sequence[str] = (),
+    **how: float,
 ) -> Figure:
-    """Return the picture of a release with its error, as a Matplotlib figure.
+    """Return the picture of a release with its error, or of another result, as a Matplotlib figure.
 
     A value that is not a point of its space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says
     so.  The file also says in words what it shows, for those who do not see it.
 
     Parameters
     ----------
-    release : Release
-        The release.
+    done : Release, Comparison, Regression, Regressions or Components
+        What is drawn.
     path : path, optional
         A file to write, whole or not at all, which ends in .png or .svg; a ValueError is raised for others.
     title : str, optional
         A title above the picture.
-    p : float
-        The probability with which the statistic lies within the error that is drawn.
     links : sequence of int or of pairs, optional
         Of shapes: the landmarks (from 0) to join by a closed line, or pairs of landmarks to join by lines.  Without it, a
         reference that looks like a closed outline (20 landmarks or more along a curve) is drawn as one.
     channels : sequence of str, optional
         Names of the channels of matrices, of the parts of compositions or of coordinates.  No record holds them: who gives them
         says that they may be seen.
+    **how : float
+        Of a release ``p``: the probability with which the statistic lies within the error that is drawn, 0.95 unless given.
 
     Notes
     -----
@@ -73,17 +73,19 @@ def plot_release(
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    view = view_of(release)
-    if channels:
-        view.check_names(channels, release.value.shape)
-    s = Subject.of(release, p, links, channels)
-    warned = [] if release.on_manifold else [view.not_a_point.format(length=np.linalg.norm(s.about))]
-    if not release.guarantee.private:
-        warned.append(release.guarantee.condition or "made for study: not a private release")
-    drawn = draw(view.scene(s), "\n".join(filter(None, [title, *warned])))
+    drawn = draw(done.view.scene(done, links, channels, **how), title)
     if path is not None:
-        write_picture(drawn, path, in_words(release, p, channels))
+        write_picture(drawn, path, done.view.in_words(done, channels, **how))
     return drawn
+
+
+def html(done: Shown) -> str:
+    """Return the picture and the words, as a notebook shows them."""
+    words = done.view.in_words(done)
+    told = [("", line) for line in done.describe().splitlines()]
+    if isinstance(done, Release):
+        told = [(fact.about, fact.text) for fact in facts(done)]
+    return notebook(render(plot_release(done), words=words), words, told)
 
 
 def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> None:
@@ -95,28 +97,8 @@ def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> No
     write_atomically(file, render(drawn, form, words))
 
 
-def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) -> str:
-    """Return what the picture of a release shows, for those who do not see it."""
-    view = view_of(release)
-    s = Subject.of(release, p, names=channels)
-    known = "" if s.error is None else f", with an error of up to {s.error:.3g} at {p:.0%}"
-    what = f"{s.name.capitalize()} of {release.n} {view.things(s)}, beside the public centre{known}."
-    if release.space.known is not None and release.on_manifold:
-        far = float(np.ravel(s.space.distance(s.point[None], s.base))[0])
-        what += f" It lies {far:.3g} from the centre; records were clipped to within {s.radius:.3g} of it."
-    return " ".join(filter(None, [what, view.seen(s)]))
-
-
-def html(release: Release) -> str:
-    """Return the picture and the words, as a notebook shows them."""
-    words = in_words(release)
-    picture = render(plot_release(release), words=words)
-    return notebook(picture, words, [(fact.about, fact.text) for fact in facts(release)])
-
-
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
-    """Return a figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description
-    of a PNG."""
+    """Return a figure as a file that holds the words for those who do not see it: an SVG as title, a PNG as description."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
     drawn.savefig(buffer, format=form, dpi=220, metadata=metadata)

@@ -1,10 +1,7 @@
-"""A release explained on one page: what was released, what is promised, how accurate it is, and why.
-
-Everything on the page comes from the release; no data enter here.
-"""
+"""A result explained on one page, from nothing but itself: what was released, what is promised, how accurate it is, and why."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,21 +10,20 @@ import numpy as np
 from ..laws.bounds import bounds_of
 from ..mechanisms import KNG
 from ..mechanisms.choice import MECHANISMS
-from ..release import Release
+from ..release import Guarantee, Release
 from ..release.terms import Kind, filled, is_lowered, symbols_in
+from ..shown import Shown
 from . import view_of
 from .directions import in_degrees
-from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, write_page
-from .plots import in_words, plot_release, render
+from .page import Block, Code, Grid, Listing, Page, Paragraph, Picture, Points, Section, write_page
+from .plots import render
 from .subject import Links, Subject
 from .words import first, guesses, in_short, notes, powers, promise, rounding, running_time, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 READ = "The record of the release, a JSON file, is read by sfumato.Release.load; the documentation explains its keys."
 EXACT = ".10g"  # digits enough to repeat a calculation with
-PROVEN = (
-    "These are quantiles of this noise, or proven bounds on them, rounded up, plus what the lattice can move a point."
-)
+PROVEN = "These are quantiles of this noise, or proven bounds on them, rounded up, plus what the lattice moves a point."
 QUANTITIES = {  # what the noise of a mechanism is scaled to
     "kng": "the gradient of half the mean squared distance",
     "laplace": "the Fréchet mean",
@@ -52,7 +48,7 @@ NUMBERS = {
 
 
 def write_report(
-    release: Release,
+    done: Shown,
     path: str | os.PathLike[str],
     links: Links | None = None,
     channels: Sequence[str] = (),
@@ -60,12 +56,12 @@ def write_report(
     image: bytes | None = None,
     caption: str = "",
 ) -> None:
-    """Write a page that explains a release: whole or not at all.
+    """Write a page that explains a release, or another result: whole or not at all.
 
     Parameters
     ----------
-    release : Release
-        The release.  Everything on the page comes from it.
+    done : Release, Comparison, Regression, Regressions or Components
+        Everything on the page comes from it.
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
         One that ends in .md gets the same in Markdown, with the picture beside it as .png; a ValueError is raised for others.
@@ -89,15 +85,29 @@ def write_report(
     # The private mean of 100 vectors of 2 numbers
     ['mean.md', 'mean.png']
     """
-    words = in_words(release, 0.95, channels)
+    words = done.view.in_words(done, channels)
+    if image is None:
+        image = render(done.plot(links=links, channels=channels), words=words)
+    title, below, opening, sections = done.view.page(done, links, channels)
+    every = [("", [Picture(caption or below, words), *opening]), *sections]
+    write_page(Path(path), title, [section for section in every if section[1]], image)
+
+
+def promised(what: str, g: Guarantee, limits: Mapping[str, str]) -> Section:
+    """Return what is promised of several releases, after words that say of which, and what is not."""
+    start = Paragraph(f"{what} {g.privacy.words}. Neighbours are {g.neighbours}. One unit is {g.unit}.")
+    rest: list[Block] = [Paragraph("Not promised:"), Points([*limits.items()])] if limits else []
+    return "What is promised", [start, *rest]
+
+
+def page(release: Release, links: Links | None, channels: Sequence[str]) -> Page:
+    """Return what the page about a release says."""
     s = Subject.of(release, 0.95, links, channels)
     view = view_of(release)
     private = "private " if release.guarantee.private else ""
     things = "units" if release.scalar is not None else view.things(s)
     name = "mean" if release.kind is Kind.MEAN else release.statistic
-    title = f"The {private}{name} of {release.n} {things}"
     sections: list[Section] = [
-        ("", [Picture(caption or view.caption(s), words), *_glance(release)]),
         ("In space, to turn by hand", view.more(s)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
@@ -105,9 +115,7 @@ def write_report(
         ("The released value", _value(release, s)),
         ("How to cite and read it", _citation(release)),
     ]
-    if image is None:
-        image = render(plot_release(release, links=links, channels=channels), words=words)
-    write_page(Path(path), title, [section for section in sections if section[1]], image)
+    return Page(f"The {private}{name} of {release.n} {things}", view.caption(s), _glance(release), sections)
 
 
 def _glance(release: Release) -> list[Block]:
@@ -223,8 +231,7 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
 
 
 def _by_hand(release: Release) -> str:
-    """Return the record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is
-    another one than was asked for."""
+    """Return the record's formula with its numbers; empty where one is not in the record, or another ε was asked for."""
     c = release.calibration
     v = {name: _digits(number, EXACT) for name, number in c.numbers.items()}
     if "delta" in v:

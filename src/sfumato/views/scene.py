@@ -64,8 +64,7 @@ class Dots:
 
 @dataclass(frozen=True, eq=False)
 class Soft:
-    """Areas within edges, darker towards their cores: each edge has a core of as many points, or of one.  Where areas overlap
-    they are one."""
+    """Areas within edges, darker towards cores of as many points, or of one; where they overlap they are one."""
 
     edges: Sequence[Array]
     cores: Sequence[Array]
@@ -140,9 +139,10 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Rows of panels."""
+    """Rows of panels, and what is said above all of them."""
 
     rows: Sequence[Sequence[Panel]]
+    title: str = ""
 
     @property
     def panels(self) -> list[Panel]:

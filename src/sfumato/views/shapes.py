@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..landmarks.splines import rotations
 from ..numerics.arrays import Array
 from .base import View
 from .bending import bent_grid, can_bend, larger, magnified
@@ -31,12 +32,8 @@ BOX = np.array([[a, a | b] for a in range(8) for b in (1, 2, 4) if not a & b])  
 
 class Landmarks:
     """A subject as it is drawn: landmarks of the reference, the release and others, and for each the matrix A·Aᵀ of the
-    ellipsoid A·(unit ball) about it.
-
-    The error is one distance for all: each of k landmarks gets a ball of error/√k, its share if all were off by as much.  The
-    noise of a chart has a shape: each landmark gets the ellipsoid that holds it with probability p, by itself; an outline gets
-    a band as wide as its landmarks may be off across it.  Differences that are hardly seen are ``drawn`` ``times`` as large.
-    """
+    ellipsoid A·(unit ball) about it, as the notes of :func:`plot_release` say; of an outline, a band as wide as its landmarks
+    may be off across it.  Differences that are hardly seen are ``drawn`` ``times`` as large."""
 
     def __init__(self, s: Subject, turned: bool) -> None:
         self.s = s
@@ -52,6 +49,7 @@ class Landmarks:
             self.spread = np.tile(s.error**2 / k * np.eye(m), (k, 1, 1))
         self.region = self.ellipsoids(s.region)
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
+        self.each = "point" if self.outline else "landmark"
         half = 0.0 if self.spread is None else float(np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])))
         self.times = magnified(self.reference, self.about, half)
         self.drawn, *self.others = (self.reference + self.times * (x - self.reference) for x in (self.about, *others))
@@ -88,7 +86,7 @@ class Landmarks:
         if self.region is not None:
             edges = sides_of(self.drawn, self.widths(self.s.region), ring=True)
             marks.append(Line(broken(edges), Role.REGION, self.s.region_label))
-        return marks + overlaid(self.s, self.reference, self.drawn, self.others, ring=True)
+        return marks + overlaid(self.s, self.reference, self.drawn, self.others, True, self.times)
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
         s = self.s
@@ -117,8 +115,7 @@ class Landmarks:
         return marks if side is ASKEW else marks + numbers(at, reference, away, len(pairs) > 0)
 
     def grid(self) -> Panel | None:
-        """Return a square grid on the reference, bent to the release or to the first of the others; None where no grid can
-        bend so, as in space, or there is nothing that it bends to."""
+        """Return a square grid on the reference, bent to the release or the first of the others; None where none can."""
         s = self.s
         if not self.bends or (self.released is None and (self.spread is None or not self.others)):
             return None
@@ -159,7 +156,7 @@ class Solids(View):
         form = Landmarks(s, self.turned)
         said = {
             f"Differences are drawn {form.times} times as large.": form.times > 1,
-            f"Each landmark of that mean lies in the soft area about its own with probability {s.p:g}, by itself.": s.noise,
+            f"Each {form.each} of that mean lies in the soft area about its own with probability {s.p:g}, by itself.": s.noise,
             f"A square grid on the {s.public} is bent by all that was released, noise included.": form.bends,
             "The pale area is the hull of the landmarks, no part of what they are on.": not (s.links or form.outline),
         }
@@ -169,8 +166,8 @@ class Solids(View):
         form = Landmarks(s, self.turned)
         moved = np.linalg.norm(form.about - form.reference, axis=1) / float(np.ptp(form.reference, axis=0).max())
         first, *others = (f"{i + 1} ({moved[i]:.2%})" for i in np.argsort(-moved)[:3])
-        others_too = f", then {' and '.join(others)}" if others else ""
-        return f"Landmark {first} lies farthest from where the {s.public} has it, in parts of the length{others_too}."
+        far = f"lies farthest from where the {s.public} has it, in parts of the length"
+        return f"{form.each.capitalize()} {first} {far}, then {' and '.join(others)}."
 
     def scene(self, s: Subject) -> Scene:
         """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
@@ -179,8 +176,7 @@ class Solids(View):
         return _arranged(form.limits(), form.marks, form.grid(), title)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
-        grid."""
+        """Return both shapes over each other with the way of each landmark between them, and the same as a grid."""
         forms = {name: Landmarks(s, self.turned) for name, s in subjects.items()}
         (one, first), (two, second) = forms.items()
         links = first.s.links
@@ -217,6 +213,15 @@ class Shapes(Solids):
     turned = False
 
 
+class Outlines(Shapes):
+    records = "closed outlines drawn with {k} points"
+    measured = "distance between normalised Fourier coefficients"
+    origin = "an ellipse half as wide as it is long"
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return f"{error / np.sqrt(2):.3g} at a typical point, in halves of the length of the first ellipse"  # Parseval
+
+
 def over_each_other(
     shapes: Mapping[str, Array],
     links: Links | None,
@@ -224,8 +229,7 @@ def over_each_other(
     grid: Panel | None = None,
     title: str = "",
 ) -> Scene:
-    """Return two shapes by their names, and an arrow for each landmark from the first to the second; ``tips`` are ellipsoids
-    about its end."""
+    """Return two shapes by their names, and an arrow for each landmark between them; ``tips`` are ellipsoids about its end."""
     ends = list(shapes.values())
     ring = links is None and ends[0].shape[1] == 2 and looks_like_an_outline(ends[0])
     pairs = joined(range(len(ends[0])) if ring else links, len(ends[0]))
@@ -245,8 +249,7 @@ def over_each_other(
 
 
 def _arranged(limits: tuple[Array, Array], marks: Seen, grid: Panel | None, title: str) -> Scene:
-    """Return a panel for each side from which landmarks between two corners are seen: of the plane one, with a grid beside or
-    below; of space four, each with a box."""
+    """Return a panel for each side that is seen: of the plane one, a grid beside or below it; of space four with a box."""
     low, high = limits
     wide, tall, *deep = high - low
     beside = grid is not None and tall > BESIDE * wide
@@ -268,8 +271,7 @@ def _arranged(limits: tuple[Array, Array], marks: Seen, grid: Panel | None, titl
 
 
 def numbers(at: Array, other: Array, away: float, lines: bool) -> list[Mark]:
-    """Return the number of each landmark, so many points of print outside whichever of two places lies farther out; of many
-    that of some, or none where lines join them."""
+    """Return each landmark's number, so many points of print outside both its places; of many some, or none beside lines."""
     if lines and len(at) > MOST_NUMBERS:
         return []
     middle = other.mean(axis=0)
@@ -325,9 +327,7 @@ def _turned(s: Subject, reference: Array) -> Array:
     """Return the released landmarks turned to the reference, and of its size if shapes have none."""
     if s.geodesic:
         return s.space.present(s.space.align(s.base, s.point))
-    u, _, vt = np.linalg.svd(reference.T @ s.about)
-    u[:, -1] *= np.sign(np.linalg.det(u @ vt))
-    return np.asarray(s.about @ (u @ vt).T)
+    return np.asarray(s.about @ rotations(reference, s.about[None])[0].T)
 
 
 def principal(center: Array) -> Array:

@@ -15,7 +15,7 @@ from ..numerics.arrays import Array, Points
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..release import Release
-from ..release.population import chart_coordinates, no_region
+from ..release.population import chart_of, no_region, noises, released_coordinates
 from ..release.record import SpaceOf
 from ..release.terms import After, Kind
 from ..spaces.base import Space
@@ -38,12 +38,14 @@ class Noise:
     sigma: float
     P: float
     fixed: float | None = None  # the radius of the ball, where it is not that of the noise
+    noises: float = 1.0  # how many the parts of sites are, of which each is χ²_{p+1}·σ²
 
     def reach(self, m: int) -> float:
         """Return the quantile of σ·χ_{p+1}·χ_m, rounded up; of a ball that is given, its radius."""
         if self.fixed is not None:
             return self.fixed
-        return chart_error(np.where(np.arange(len(self.w)) < m, 1.0, 0.0), self.sigma).quantile(self.P)
+        axes = np.where(np.arange(len(self.w)) < m, 1.0, 0.0)
+        return chart_error(axes, self.sigma, noises=self.noises).quantile(self.P)
 
     def values(self, u: Array) -> Array:
         """Return the values at coordinates w + u."""
@@ -100,9 +102,8 @@ class Subject:
         error = release.predicted_error
         recorded = release.chart
         space = release.space.known
-        chart = None
-        if recorded is not None and space is not None:
-            chart = Ellipsoid(space, release.ball.center, recorded.axes, recorded.basis)
+        chart = chart_of(release) if recorded is not None and space is not None else None
+        sample = release.whole is not None and release.whole.relation
         subject = cls(
             space_of=release.space,
             centre=np.asarray(release.ball.center, dtype=np.float64),
@@ -123,7 +124,7 @@ class Subject:
             links=links,
             names=tuple(names),
             places=is_place(tuple(release.degrees or ())),
-            public=_centre(release),
+            public="centre found privately" if release.found_privately else f"public {'mean' if sample else 'centre'}",
         )
         return subject if chart is None else replace(subject, **_in_chart(release, chart, p))
 
@@ -167,13 +168,6 @@ class Subject:
         return self.names[i] if self.names else str(i + 1)
 
 
-def _centre(release: Release) -> str:
-    """Return what the centre is: found privately, or public before, as one point or as the mean of a sample."""
-    if release.found_privately:
-        return "centre found privately"
-    return "public mean" if release.whole is not None and release.whole.relation else "public centre"
-
-
 def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     """Return the noise of a release by chart, and the region for the population's mean where a share of ε was spent on it.
 
@@ -189,10 +183,10 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     if release.unprojected is None or shrunk:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
         wider = 1.0 if release.gain is None else max(1.0, release.error(p) / release.noise(p))
-        parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, wider * sigma, p)
+        parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, wider * sigma, p, noises=noises(release))
     if release.spread is not None and p >= LEAST and not no_region(release):
         region = release.region(p)
-        w = chart_coordinates(release, release.raw[None])[0]
+        w = released_coordinates(release)
         parts["region"] = Noise(chart, w, sigma, p, region.chart_radius)
         parts["region_radius"] = region.radius
     return parts

@@ -1,4 +1,4 @@
-"""Spaces that other views show: products, a row of pictures for each part; subspaces and frames, the numbers of each vector."""
+"""Numbers side by side: of vectors, give or take the error, and of subspaces and frames; and products, a row for each part."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +15,24 @@ from .subject import Subject
 
 HEADER = ("Part", "Number", "Value", "Public centre")
 COLUMNS = 3  # of vectors in a picture
+
+
+class Vectors(View):
+    records = "vectors of {k} numbers"
+    entry = "Coordinate"
+    measured = "in their unit"
+    nameable = True
+    flat = True
+
+    def scene(self, s: Subject) -> Scene:
+        half = s.error if s.noise is None else s.noise.bars()
+        bars = None if half is None else (s.about - half, s.about + half)
+        region = None
+        if s.region is not None and s.raw is not None:
+            wide = s.region.bars()
+            region = (s.raw - wide, s.raw + wide)
+        reach = (s.centre - s.reach, s.centre + s.reach)
+        return Scene([intervals(s, "coordinate", "value", reach, bars, region)])
 
 
 class Products(View):
@@ -84,6 +102,5 @@ class Subspaces(Frames):
         return f"subspaces of {own} in {n} dimensions"
 
     def meaning(self, s: Subject, error: float) -> str:
-        """Return the error as an angle: no principal angle is larger than the distance, and a chart shortens no distance, as no
-        curvature is negative."""
+        """Return the error as an angle: no principal angle exceeds it, nor a chart's length, as no curvature is negative."""
         return f"every principal angle at most {np.degrees(error):.3g}°" if error < np.pi / 2 else ""

@@ -1,7 +1,7 @@
 """A release in plain words: facts, each about one thing.  The description, the report and notebooks all say these."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import ZCDP, ApproxDP, PureDP
 from ..release import Guarantee, Release
 from ..release.population import no_region
-from ..release.terms import After, Kind
+from ..release.record import ChartOf
+from ..release.terms import COMBINED, SITES, After, Kind
 from . import view_of
 from .directions import in_degrees
 from .subject import Subject
@@ -34,6 +35,7 @@ SHRUNK = (
     "errors are no larger at each probability was measured. It tells nothing that the draw did not, and whoever compares or "
     "combines releases starts from the draw."
 )
+ROBUST = "One record, whatever it is, moves it by at most 2/n of the region's size ({:.2g}), and k wrong ones by k times that."
 
 
 class Fact(NamedTuple):
@@ -61,22 +63,24 @@ def describe(release: Release) -> str:
 
 
 def in_short(release: Release) -> list[str]:
-    """Return what was released, how far off it is, and what is said of the population: two or three short sentences.
-
-    The screen prints them; the page and the report begin with them.
-    """
-    g = release.guarantee
+    """Return what was released, how far off it is, and what is said of the population: the sentences that fronts begin with."""
     name = "mean" if release.kind is Kind.MEAN else release.statistic
+    name = f"combined {name}" if release.mechanism.name == COMBINED else name
     things = "records" if release.scalar is not None else view_of(release).things(Subject.of(release))
-    promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
-    if not g.private:
-        promised = f"{promised} {g.condition}" if g.condition else "made for study, not private"
     more = []
     if release.chart is not None and (release.chart.look or {}).get("fell_back"):
         more = ["A look says that the public specimens may not fit the records."]
     elif release.spread is not None and not no_region(release):
         more = [f"The population's {name}: within {release.region(0.95).size} (95% confidence)."]
-    return [f"Released the {name} of {release.n} {things}; {promised}.", _off(release), *more]
+    return [f"Released the {name} of {release.n} {things}; {protects(release.guarantee)}.", _off(release), *more]
+
+
+def protects(g: Guarantee) -> str:
+    """Return what is promised to whom, in a few words."""
+    promised = f"{powers(str(g.privacy))} protects {printable(g.unit)}"
+    if g.private:
+        return promised
+    return f"{promised} {g.condition}" if g.condition else "made for study, not private"
 
 
 def _off(release: Release) -> str:
@@ -113,8 +117,8 @@ def of_what(release: Release, error: float) -> str:
 
 def notes(release: Release) -> list[Fact]:
     """Return what a release estimates, what it leaves out, and what was done before and after the draw."""
-    every = (_groups, _estimated, _left_out, _look, _reach, _population, _after)
-    return [fact for note in every if (fact := note(release)) is not None]
+    of_chart = [] if release.scalar is not None or release.chart is None else _of_chart(release, release.chart)
+    return [*_together(release), *of_chart, *_beyond(release)]
 
 
 # -- each fact --------------------------------------------------------------------------------------------------------------
@@ -156,8 +160,7 @@ def promise(release: Release) -> Fact:
 
 
 def _change(g: Guarantee) -> str:
-    """Return by how much the probability of an outcome may change: by the ε of the promise, or by the (ε, δ) that follows from
-    it where another kind was asked for."""
+    """Return by how much a probability may change: by the ε of the promise, or the (ε, δ) that follows from what was asked."""
     approx = None if g.asked is None else g.approx
     epsilon = g.epsilon if approx is None else approx["epsilon"]
     power = f"e^{epsilon:g} = {in_digits(float(np.exp(epsilon)))}" if epsilon < 50 else f"e^{epsilon:g}"
@@ -226,17 +229,25 @@ def _how(release: Release) -> Fact:
     return Fact("How", f"{made}. {rounding(release)} {running_time(release)}")
 
 
-def _groups(release: Release) -> Fact | None:
-    if not release.guarantee.grouped:
-        return None
-    cost = "All of them together cost this epsilon, as each unit is in one group; who is in which group is public."
-    return Fact("Groups", f"this is the mean of one of several groups that were released together. {cost}")
+def _together(release: Release) -> Iterator[Fact]:
+    """Yield with what else this was released, or of what it was combined."""
+    if release.guarantee.grouped:
+        cost = "All of them together cost this epsilon, as each unit is in one group; who is in which group is public."
+        yield Fact("Groups", f"this is the mean of one of several groups that were released together. {cost}")
+    how = release.mechanism.options
+    if release.mechanism.name == SITES:
+        who = ", ".join(f"{name} ({n})" for name, n in how["sites"].items())
+        holds = f"It protects from these sites too if {how['trusted']} of them drew their noise; any one can spoil the value"
+        yield Fact("Sites", f"{printable(who)} added up, in round {how['round']}, what no one has seen alone. {holds}.")
+    if release.mechanism.name == COMBINED:
+        parts = ", ".join(f"{part['share']:.0%} of {part['n']} units" for part in how["releases"])
+        apart = how["people"] == "apart"
+        who = "as was said, nobody is in two of them" if apart else "somebody may be in several of them"
+        yield Fact("Studies", f"the means of {len(how['releases'])} are weighted ({parts}); {who}.")
 
 
-def _estimated(release: Release) -> Fact | None:
-    chart = release.chart
-    if chart is None or release.scalar is not None:
-        return None
+def _of_chart(release: Release, chart: ChartOf) -> Iterator[Fact]:
+    """Yield what a release by chart estimates, what it leaves out, and what was looked at before."""
     here = None if release.bias == chart.bias else release.bias
     bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
     close = [f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if telling(release, bound)]
@@ -246,59 +257,41 @@ def _estimated(release: Release) -> Fact | None:
     elif close:
         near = f"Their Fréchet mean is {', and '.join(close)}."
     centre = "centre of the ball" if release.found_privately else "public centre"
-    return Fact("Estimated", f"the mean of the clipped records as they look from the {centre}. {near}")
-
-
-def _left_out(release: Release) -> Fact | None:
-    chart = release.chart
-    if release.scalar is not None or chart is None or not chart.frozen:
-        return None
-    stay, them = ("stays", "it") if chart.frozen == 1 else ("stay", "them")
-    words = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions {stay} as in the public centre"
-    counted = "no error above counts" if release.gain is None else "the whole error counts, by a model,"
-    return Fact("Left out", f"{words}; nothing is learned about {them}, and {counted} what is left out.")
-
-
-def _look(release: Release) -> Fact | None:
-    chart = release.chart
-    if release.scalar is not None or chart is None:
-        return None
-    if chart.look is None:
-        if release.whole is None or release.whole.relation in ("", "same"):
-            return None
+    robust = f" {ROBUST.format(2 * release.ball.radius / release.n)}"
+    robust = "" if release.mechanism.name in (COMBINED, SITES) else robust
+    yield Fact("Estimated", f"the mean of the clipped records as they look from the {centre}. {near}{robust}")
+    if chart.frozen:
+        stay, them = ("stays", "it") if chart.frozen == 1 else ("stay", "them")
+        words = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions {stay} as in the public centre"
+        counted = "no error above counts" if release.gain is None else "the whole error counts, by a model,"
+        yield Fact("Left out", f"{words}; nothing is learned about {them}, and {counted} what is left out.")
+    if chart.look is not None:
+        moved = "it may not, so the ball was used in place of the ellipsoid"
+        answer = moved if chart.look.get("fell_back") else "it does, so the ellipsoid was used"
+        looked = "on a look at whether the public sample fits the records"
+        spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent {looked}"
+        yield Fact("Before", f"{spent}: {answer}. That answer is private too.")
+    elif release.whole is not None and release.whole.relation not in ("", "same"):
         rests = "that they do rests on what the curator said, and no region is given for the mean of the population"
-        return Fact("Before", f"no look was made at whether the public specimens fit the records; {rests}.")
-    answer = "it does, so the ellipsoid was used"
-    if chart.look.get("fell_back"):
-        answer = "it may not, so the ball was used in place of the ellipsoid"
-    spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
-    looked = f"{spent} on a look at whether the public sample fits the records"
-    return Fact("Before", f"{looked}: {answer}. That answer is private too.")
+        yield Fact("Before", f"no look was made at whether the public specimens fit the records; {rests}.")
 
 
-def _reach(release: Release) -> Fact | None:
-    if release.scalar is None or release.scalar.reach is None:
-        return None
-    far = f"{release.scalar.reach:.4g}"
-    smaller = "If many are, the released number is smaller than the variance of the records."
-    return Fact("Reach", f"a record farther than {far} from the released mean counts as {far} away. {smaller}")
-
-
-def _population(release: Release) -> Fact | None:
-    if release.spread is None:
-        return None
-    if why := no_region(release):
-        return Fact("Population", f"no region can be given for the mean of the population: {why}.")
-    return Fact("Population", release.region(0.95).words)
-
-
-def _after(release: Release) -> Fact | None:
-    if not release.after:
-        return None
-    done = f"{release.after}, with public numbers alone" if release.scalar is None else "kept between the public limits"
-    kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
-    shrunk = release.chart is not None and After.SHRUNK in release.chart.after
-    return Fact("After", f"the draw was {done}; {kept}.{SHRUNK if shrunk else ''}")
+def _beyond(release: Release) -> Iterator[Fact]:
+    """Yield how far records count, what is known of the population, and what was done after the draw."""
+    if release.scalar is not None and release.scalar.reach is not None:
+        far = f"{release.scalar.reach:.4g}"
+        smaller = "If many are, the released number is smaller than the variance of the records."
+        yield Fact("Reach", f"a record farther than {far} from the released mean counts as {far} away. {smaller}")
+    if release.spread is not None:
+        why = no_region(release)
+        none = f"no region can be given for the mean of the population: {why}."
+        yield Fact("Population", none if why else release.region(0.95).words)
+    if release.after:
+        public = f"{release.after}, with public numbers alone"
+        done = public if release.scalar is None else "kept between the public limits"
+        kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
+        shrunk = release.chart is not None and After.SHRUNK in release.chart.after
+        yield Fact("After", f"the draw was {done}; {kept}.{SHRUNK if shrunk else ''}")
 
 
 # -- parts of sentences -------------------------------------------------------------------------------------------------------

@@ -404,7 +404,7 @@ def test_leave_that_was_given_for_other_records_counts_no_more(studio_folder, dr
         page.says("seen", "Does it say whose record it is?")
         page.disabled("Still to say: does ID say whose record it is (step 1)")
         page.reach(driver.find_element("xpath", "//button[contains(., 'No: each record by itself')]")).click()
-        page.pick("what", "groups")
+        page.pick("what", "compare")
         page.fill("by", "sex")
         page["labels_are_public"].click()
         ticked = "return ['alone', 'labels_are_public'].map(id => document.getElementById(id).checked)"
@@ -416,7 +416,7 @@ def test_leave_that_was_given_for_other_records_counts_no_more(studio_folder, dr
         assert driver.execute_script(ticked) == [False, True]
         page.fill("file", "wings.tps")
         assert driver.execute_script(ticked) == [False, False]
-        page.pick("what", "mean")
+        page.pick("what", "release")
         page.fill("file", "twice.tps")
         page.says("spend", "will be spent")
         page.release()
@@ -484,11 +484,12 @@ def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
 
 
 def test_groups_in_a_few_clicks(studio_folder, driver):
-    Path("sexes.csv").write_text("\n".join(["ID,sex", *(f"{i},{'mf'[i % 3 == 0]}" for i in range(120))]) + "\n")
+    rows = (f"{i},{'mf'[i % 3 == 0]},{'ns'[i // 60]}" for i in range(120))
+    Path("sexes.csv").write_text("\n".join(["ID,sex,site", *rows]) + "\n")
     with beside("wings.tps", "study.ledger") as address:
         page = Page(driver, address)
         page.plan(epsilon="3")
-        page.pick("what", "groups")
+        page.pick("what", "compare")
         page.says("spend", "the column of the groups")
         page.fill("by", "sex")
         page.fill("labels", "sexes.csv")
@@ -497,6 +498,16 @@ def test_groups_in_a_few_clicks(studio_folder, driver):
         assert page["smallest"].get_property("value") == "40"
         page.says("means", "Two groups of 40 would be told apart in 8 of 10 studies")
         page.says("spend", "whether everybody may know the groups")
+        page["labels_are_public"].click()
+        page.says("spend", "on the means of the groups of sex among 120 records")
+        page.fill("within", "site")
+        page["inspect"].click()
+        page.says("seen", "By site the groups are n (60), s (60).")
+        page.says("spend", "whether everybody may know the groups")  # and the second factor
+        page["labels_are_public"].click()
+        page.says("spend", "on the means of the groups of sex within site among 120 records")
+        assert page["smallest"].get_property("value") == "20"
+        page.fill("within", "")
         page["labels_are_public"].click()
         page.says("spend", "on the means of the groups of sex among 120 records")
         assert page["out"].get_property("value") == "comparison.json"
@@ -508,6 +519,39 @@ def test_groups_in_a_few_clicks(studio_folder, driver):
         page.says("spend", "released already")
         assert len(charges()) == 1
         assert page.complaints() == []
+
+
+def test_change_directions_and_variance_in_a_few_clicks(studio_folder, driver):
+    """A mean, then what is asked about it: how it changes with size, in which directions records vary, and how much."""
+    sf.Ledger.create("wide.ledger", 40, "wings")
+    with beside("wings.tps", "wide.ledger") as address:
+        page = Page(driver, address)
+        page.plan(epsilon="9")
+        page.release()
+        page.says("home", "Released: ε = 9")
+        page.pick("what", "regress")
+        page.says("spend", "the column of the number")
+        page.fill("on", "size")
+        page.says("spend", "the limits of the number")
+        page.fill("limits", "0.1:100")
+        page.says("means", "A change is seen in 8 of 10 studies if the means of the upper")
+        page.says("spend", "how the mean changes with size among 120 records")
+        assert page["out"].get_property("value") == "regression.json"
+        page["test_only"].send_keys(" ")
+        page.settled()
+        page.release()
+        page.says("home", "Only this test was asked for.")
+        page.says("home", "sfumato regress wings.tps --on size --limits 0.1:100 --test-only")
+        page.pick("what", "components")
+        page.fill("about", "mean.json")
+        page.says("means", "directions would be known to within")
+        page.release()
+        page.says("home", "sfumato components wings.tps --about mean.json")
+        page.pick("what", "variance")
+        page.says("spend", "the variance of 120 records")
+        page.release()
+        page.says("home", "sf.private_variance(data, mean")
+    assert {sf.Regression.load("regression.json").n, sf.Components.load("components.json").release.n} == {120}
 
 
 def test_regions_that_are_found_and_symmetric_specimens(studio_folder, driver):
@@ -535,7 +579,7 @@ def test_regions_that_are_found_and_symmetric_specimens(studio_folder, driver):
         page.fill("high", "10")
         page.says("known-refusal", "0.1:10")
         page.fill("space", "spd(size=2)")  # of matrices there is one way to say it
-        page.says("limits", "All variances lie between two limits")
+        page.says("between", "All variances lie between two limits")
         page.says("known-picture", "made-up records anywhere within")
         assert not driver.find_element("css selector", "input[name=wide][value=whole]").is_displayed()
         assert len(charges()) == 1
@@ -749,8 +793,8 @@ def test_a_change_is_one_request(studio_folder, each_driver):
         for change in (
             lambda: page.fill("n", "250"),
             lambda: page["n-range"].send_keys("\ue014"),
-            lambda: page.pick("what", "groups"),
-            lambda: page.pick("what", "mean"),
+            lambda: page.pick("what", "compare"),
+            lambda: page.pick("what", "release"),
             lambda: page["inference"].click(),
             lambda: page.fill("out", "other.json"),
             lambda: page["confirm"].send_keys("release"),
@@ -915,7 +959,7 @@ def test_every_step_is_seen_fits_and_can_be_read_by_everybody(studio_folder, eac
         for part in driver.find_elements("css selector", "details"):
             driver.execute_script("arguments[0].open = true", part)
         seen.step("5-home", "home")
-        page.pick("what", "groups")  # all that can be asked is seen
+        page.pick("what", "compare")  # all that can be asked is seen
         page.pick("how", "prior")
         page.settled()
         seen.step("6-everything")

@@ -607,7 +607,7 @@ def test_a_larger_epsilon_never_looks_worse():
     """Though the noise alone does: more directions are worth it, and each has noise of its own."""
     rises = []
     for region in (regions()["sample"], regions()["smooth"]):
-        found = _errors(plain(region, 400, sf.PureDP(1.0), "tangent", 0.0, 0.0))
+        found = _errors(plain(region, Request(n=400, epsilon=1.0), 0.0))
         assert [row.facts.epsilon for row in found] == sorted(row.facts.epsilon for row in found)
         assert all(np.diff([row.error_95 for row in found]) <= 0)
         rises.append(bool((np.diff([row.noise_95 for row in found]) > 0).any()))
@@ -779,12 +779,18 @@ def test_a_record_that_is_there_is_kept_and_can_be_opened(studio_folder):
 
 
 def test_a_record_gets_a_name_that_is_free(studio_folder):
-    assert Page().get("api/state").json()["outs"] == {"mean": "mean.json", "groups": "comparison.json"}
+    assert Page().get("api/state").json()["outs"] == {
+        "release": "mean.json",
+        "compare": "comparison.json",
+        "regress": "regression.json",
+        "components": "components.json",
+        "variance": "variance.json",
+    }
     assert not Page().ask("plan", PLAN)["taken"]
     for name in ("mean.json", "mean-2.json"):
         Path(name).write_text("{}")
     page = Page()
-    assert page.get("api/state").json()["outs"]["mean"] == "mean-3.json"
+    assert page.get("api/state").json()["outs"]["release"] == "mean-3.json"
     assert page.ask("plan", PLAN)["taken"]
 
 
@@ -1063,6 +1069,57 @@ def test_groups_are_planned_compared_and_taken_home(studio_folder):
     assert Page().ask("open", plan)["words"] == job["words"]
 
 
+def test_missing_landmarks_are_estimated_and_the_curator_hears_of_it(studio_folder):
+    page, lines = Page(), Path("wings.tps").read_text(encoding="utf-8").split("\n")
+    Path("wings.tps").write_text("\n".join([lines[0], "NA NA", *lines[2:]]), encoding="utf-8")
+    job = page.release(PLAN)
+    assert "the code for missing values (estimate)" in job["refusal"]
+    assert "missing" in job["fixes"]
+    Path("sliders.csv").write_text("1 2 3\n", encoding="utf-8")
+    plan = PLAN | {"missing": "estimate", "slide": "sliders.csv", "slide_by": "distance"}
+    assert page.ask("blur", plan)
+    job = page.release(plan)
+    assert job["stage"] == "done", job["refusal"]
+    assert job["curator"][0].startswith("missing landmarks estimated: 1, in 1 of 120 specimens: record 0 ")
+    assert "--missing estimate" in job["command"]
+    assert "--slide sliders.csv --slide-by distance" in job["command"]
+    assert "sf.slide(sf.estimate_missing(data.points, reference), reference" in job["python"]
+    assert len(charges()) == 1
+
+
+def test_groups_within_a_second_factor(studio_folder):
+    page, plan = Page(), grouped_plan()
+    rows = (f"{i},{'mf'[i % 2]},{'north' if i < 60 else 'south'}" for i in range(120))
+    Path("sexes.csv").write_text("\n".join(["ID,sex,site", *rows]) + "\n")
+    more = {"within": "site", "smallest": "30", "epsilon": "9", "ledger": "", "allow_useless": True}
+    sizes = page.ask("inspect", plan | more)["groups"]
+    assert sizes == {"sex": {"f": 60, "m": 60}, "site": {"north": 60, "south": 60}}
+    asked = page.refused("release", plan | more | {"labels_are_public": False}, confirm="9", seen=0)
+    assert "is the sex and site of every person public knowledge?" in asked
+    job = page.release(plan | more, confirm="9")
+    assert job["stage"] == "done", job["refusal"]
+    assert [*sf.Comparison.load("sexes.json").groups] == ["f in north", "f in south", "m in north", "m in south"]
+    assert "--by sex --within site --labels sexes.csv" in job["command"]
+    assert "within='site'" in job["python"]
+
+
+def test_directions_above_the_noise_name_what_to_make_of_them(studio_folder):
+    rng = np.random.default_rng(0)
+    reference = sf.read("reference.tps", sf.PlanarShapes(landmarks=8)).points[0]
+    shapes = reference + rng.normal(0, 0.01, (1000, 8, 2))
+    shapes[:, 0, 0] += 0.5 * rng.choice([-1, 1], 1000)
+    region = sf.Ball(sf.PlanarShapes(landmarks=8), reference, 0.25)
+    for name, some, epsilon in (("my ways.json", shapes, 8.0), ("none.json", shapes[:50], 0.05)):
+        sf.private_components(some, region, epsilon, allow_useless=True).save(name)
+    page = Page()
+    found = page.ask("open", {"out": "my ways.json"})["next"]
+    assert found == "sfumato synthesize 'my ways.json' --n 100"
+    made = CliRunner().invoke(cli.app, shlex.split(found)[1:])
+    assert made.exit_code == 0, made.output
+    assert len(sf.read("synthetic.tps", sf.PlanarShapes(landmarks=8))) == 100
+    assert page.ask("open", {"out": "none.json"})["next"] == ""
+
+
 def test_groups_by_a_column_and_a_unit_count_persons(studio_folder):
     rows = [f"s{i // 2},{10 + i % 7},{20 + i % 5},{'east' if i < 40 else 'west'}" for i in range(60)]
     Path("places.csv").write_text("\n".join(["subject,lat,lon,side", *rows]) + "\n")
@@ -1075,7 +1132,7 @@ def test_what_is_said_to_be_detectable_is_found_in_so_many_studies():
     """And half of it is not: the number means something."""
     n, labels = 200, np.repeat(["a", "b"], 200)
     region, rng = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), np.random.default_rng(7)
-    said = of_groups(region, n, 1.0, None)[1]["detectable"]
+    said = of_groups(region, Request(n=2 * n, epsilon=1.0))[1]["detectable"]
     rates = []
     for apart in (said, said / 2):
         found = []
@@ -1138,6 +1195,8 @@ def test_ctrl_c_ends_it(studio_folder):
 # -- the same as the others ---------------------------------------------------------------------------------------------------
 PUBLIC = {"labels_are_public": True, "invalid": "center"}
 MATRICES = {"files": "matrices.npy", "unit": "one person", "n": "200", "space": "spd"}
+GROWN = {"center": "", "radius": "", "public": "public.tps"}
+ROSE = {"on": "height", "limits": "0:9"}
 SAME = {
     "ball": {},
     "sample": {"center": "", "radius": "", "public": "public.tps"},
@@ -1166,15 +1225,21 @@ SAME = {
     "groups": {"files": "places.csv", "center": "pole.csv", "unit": "one place", "n": "90", "by": "side", **PUBLIC},
     "groups of a table": {"by": "sex", "labels": "sexes.csv", "smooth": True, **PUBLIC},
     "groups of files": {"files": "both", "n": "40", "by": "file", "symmetric": "2-8,3-7,4-6", **PUBLIC},
+    "factors of a table": {"by": "sex", "within": "site", "labels": "sexes.csv", **PUBLIC},
+    "change with size": {**GROWN, "on": "size", "limits": "1:9", "symmetric": "2-8,3-7,4-6"},
+    "change by a table": {**GROWN, "on": "age", "limits": "0:120", "labels": "sexes.csv"},
+    "change in groups": {"on": "age", "limits": "0:120", "by": "sex", "labels": "sexes.csv", **PUBLIC},
+    "change by a column": {"files": "places.csv", "center": "pole.csv", "unit": "one place", "n": "90", **ROSE},
 }
 
 
 @pytest.mark.parametrize("name", SAME)
 def test_studio_command_and_python_give_the_same_record(studio_folder, name):
     rng = np.random.default_rng(3)
-    rows = [f"{10 + x:.4f},{20 + y:.4f},{'east' if y > 0 else 'west'}" for x, y in rng.normal(0, 2, (90, 2))]
-    Path("places.csv").write_text("\n".join(["lat,lon,side", *rows]) + "\n")
-    Path("sexes.csv").write_text("\n".join(["ID,sex", *(f"{i},{'mf'[i % 2]}" for i in range(120))]) + "\n")
+    rows = [f"{10 + x:.4f},{20 + y:.4f},{'east' if y > 0 else 'west'},{x:.1f}" for x, y in rng.normal(0, 2, (90, 2))]
+    Path("places.csv").write_text("\n".join(["lat,lon,side,height", *rows]) + "\n")
+    rows = [f"{i},{'mf'[i % 2]},{'AB'[i // 60]},{i}" for i in range(120)]
+    Path("sexes.csv").write_text("\n".join(["ID,sex,site,age", *rows]) + "\n")
     Path("both").mkdir()
     for half in ("a", "b"):
         Path(f"both/{half}.tps").write_text(Path("public.tps").read_text().replace("ID=", f"ID={half}"))
@@ -1195,13 +1260,13 @@ def test_studio_command_and_python_give_the_same_record(studio_folder, name):
     exec(job["python"], {})
     records.append(_public("mean-2.json"))
     if (
-        "public" not in SAME[name] and not {"prior", "find_radius"} & SAME[name].keys()
+        "public" not in SAME[name] and not {"prior", "find_radius", "on"} & SAME[name].keys()
     ):  # what is released decides the chart
         assert records[0] == records[1] == records[2]
     paid = [json.loads(entry.record) for entry in charges()]  # all that is public, before the draw
     assert len(paid) == 3
     assert paid[0] | {"time": ""} == paid[1] | {"time": ""} == paid[2] | {"time": ""}
-    for key in {"guarantee", "n", "space", "mechanism", "version"} & records[0].keys():
+    for key in {"guarantee", "n", "space", "mechanism", "version", "covariate", "baseline"} & records[0].keys():
         assert records[0][key] == records[1][key] == records[2][key]
 
 
@@ -1233,7 +1298,15 @@ def test_a_fix_is_said_by_the_option_or_by_the_label_of_its_field():
         words = in_page(Fix(part.name, ...))
         assert words
         assert "--" not in words
-        if wish_of(part).page and part.name not in ("read_as", "files", "smooth", "open", "bending", "find_radius"):
+        if wish_of(part).page and part.name not in (
+            "read_as",
+            "task",
+            "files",
+            "smooth",
+            "open",
+            "bending",
+            "find_radius",
+        ):
             assert f'id="{part.name}"' in page, part.name
 
 

@@ -2,20 +2,24 @@
 be found or moved.  From public numbers alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...findings.components import foreseen_components
 from ...findings.groups import plan_group
+from ...findings.regression import CHART, Line
+from ...findings.scalar import variance_plan
 from ...laws.calibration.population import variance_bound
-from ...laws.privacy import Privacy, as_privacy
 from ...mechanisms.choice import choose
 from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan
 from ...mechanisms.stages import FIRST
 from ...regions import Ball, Region
+from ...release import Release
 from ...views.forecasts import SPENT_ON, plan_in_short
 from ..request import Request
 
@@ -27,21 +31,28 @@ Planned = Callable[[float], Plan]  # the plan of a plain release with the same n
 Foreseen = tuple[Planned, dict[str, Any]]  # such a plan, and what there is to say beside it
 
 
-def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float, inference: float) -> Planned:
-    """Return the plan of a release without a stage of its own before it, for any ε."""
-    return lambda epsilon: planned(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
+def foreseen(region: Region, request: Request) -> Foreseen:
+    """Return the plan that stands in the pictures for what is asked for, and what else there is to say."""
+    of = {"compare": of_groups, "regress": of_change, "components": of_components, "variance": of_variance}
+    if request.command in of:
+        return of[request.command](region, request)
+    if request.find is not None:
+        return of_found(region, request)
+    if request.steps == 2:
+        return of_steps(region, request)
+    return plain(region, request, request.inference or 0.0, request.mechanism, request.share), {}
 
 
-def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float | None) -> Foreseen:
-    """Return the plan of one of two groups, the smallest, with n records, and what there is to say of both.
+def plain(region: Region, request: Request, spent: float, mechanism: str = "tangent", check: float = 0.0) -> Planned:
+    """Return the plan of a release without a stage of its own before it, for any ε, of which a share is spent otherwise."""
+    return lambda epsilon: planned(region, request.n, request.privacy.sized(epsilon), mechanism, check, inference=spent)
 
-    >>> from sfumato import Euclidean
-    >>> plan, more = of_groups(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), 400, 1.0, None)
-    >>> plan(1.0).spending, 0.05 < more["detectable"] < 0.2
-    ({<Purpose.SPREAD: 'spread'>: 0.1}, True)
-    """
-    share = inference or SHARE
-    privacy = as_privacy(epsilon)
+
+def of_groups(region: Region, request: Request) -> Foreseen:
+    """Return the plan of one of two groups, the smallest, and what there is to say of both."""
+    share = request.inference or SHARE
+    privacy = request.privacy
+    n = request.smallest or max(1, request.n // 2)
     chart = region.settle(n, privacy.aside(share)[1])
     plan = plan_group(chart, n, privacy, share, allow=True, known=region)
     p = len(plan.chart.chart.axes)
@@ -55,7 +66,7 @@ def of_groups(region: Region, n: int, epsilon: float | Privacy, inference: float
     )
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
-    shown = plain(region, n, privacy, "tangent", 0.0, share)
+    shown = plain(region, replace(request, n=n), share)
     said = plan_in_short(shown(privacy.numbers[0]))[1]
     return shown, {"says": f"Each group: {said[0].lower()}{said[1:]}", "also": [words], "detectable": apart}
 
@@ -81,15 +92,8 @@ def detectable(p: int, sigma: float, n: int, bound: float) -> float:
 
 
 def of_found(region: Region, request: Request) -> Foreseen:
-    """Return the plan in a region that is found, if the records lie within NARROW of the public one; and what to say of it.
-
-    >>> from sfumato import Euclidean
-    >>> request = Request(prior="20", center="origin", n=4000, epsilon=1.0)
-    >>> plan, more = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
-    >>> plan(1.0).region.radius, more["says"][:52]
-    (5.0, 'If your records lie within 5 of some point: noise up')
-    """
-    plan = _planned(region, request)
+    """Return the plan in a region that is found, if the records lie within NARROW of the public one; and what to say of it."""
+    plan = planned(region, request.n, request.privacy, request.mechanism, **request.how)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
     costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in plan.spending.items())
     where = "some point" if request.find == "ball" else "the centre"
@@ -104,24 +108,46 @@ def of_found(region: Region, request: Request) -> Foreseen:
         "error": error,
         "useless": plan.useless,
     }
-    return plain(narrow, request.n, request.privacy, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
+    return plain(narrow, request, min(sum(plan.spending.values()), MOST_SHARE)), more
 
 
 def of_steps(region: Region, request: Request) -> Foreseen:
-    """Return the plan of the second of two steps, with the ε that is left for it; and what to say of both.
-
-    >>> from sfumato import Euclidean
-    >>> request = Request(radius=2.0, center="origin", n=400, epsilon=1.0, steps=2)
-    >>> of_steps(Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.0), request)[1]["also"]
-    ['25% of ε is for a first release, which the region is then moved to; the rest is for the mean.']
-    """
-    plan = _planned(region, request)
+    """Return the plan of the second of two steps, with the ε that is left for it; and what to say of both."""
+    plan = planned(region, request.n, request.privacy, request.mechanism, **request.how)
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
     more = {"says": plan_in_short(plan)[1], "also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
-    return plain(region, request.n, request.privacy, "tangent", 0.0, spent), more
+    return plain(region, request, spent), more
 
 
-def _planned(region: Region, request: Request) -> Plan:
-    """Return the plan of the release itself."""
-    return planned(region, request.n, request.privacy, request.mechanism, **request.how)
+def of_change(region: Region, request: Request) -> Foreseen:
+    """Return the plan of a mean with the noise of both halves of a regression, and the change that it would see."""
+    n = request.n
+    privacy = request.privacy
+    chart = region.settle(n, privacy.split(CHART)[0]).as_chart()
+    limits = request.within_limits or (0.0, 1.0)
+    line = Line(request.on, limits, request.number_is_public, request.test_only, chart, privacy, None, n)
+    sigma = line.halves.scale.sigma
+    apart = 2 * chart.radius * detectable(len(chart.axes), sigma, n, SPREAD**2)
+    words = (
+        f"A change is seen in {POWER * 10:g} of 10 studies if the means of the upper and the lower half of the records are "
+        f"{apart:.2g} apart, if records fill about half of the region."
+    )
+    spent = min(1 - 2**-0.5 * (1 - sum(map(float, line.split[0].values())) / privacy.pure), MOST_SHARE)
+    shown = plain(chart, request, spent)
+    said = plan_in_short(shown(privacy.numbers[0]))[1]
+    return shown, {"says": f"The mean at a value in the middle: {said[0].lower()}{said[1:]}", "also": [words]}
+
+
+def of_components(region: Region, request: Request) -> Foreseen:
+    """Return the plan of a mean in the same region, and what would be known of the directions."""
+    words = foreseen_components(region, request.n, request.privacy, request.components, request.modes)
+    also = ["The picture is of a mean with the same ε, not of directions."]
+    return plain(region, request, 0.0), {"says": words, "also": also}
+
+
+def of_variance(region: Region, request: Request) -> Foreseen:
+    """Return the plan of the variance about a released mean."""
+    how = (request.reach, request.inference or SHARE)
+    mean = Release.load(request.about)
+    return lambda epsilon: variance_plan(mean, request.n, request.privacy.sized(epsilon), *how), {}

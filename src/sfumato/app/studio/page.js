@@ -1,7 +1,7 @@
 "use strict";
 const $ = id => document.getElementById(id);
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
-const TEXTS = [...OF_THE_FILE, "invalid", "mechanism", "ledger", "dataset", "out", "symmetric", "links", "channels"];
+const TEXTS = [...OF_THE_FILE, "invalid", "mechanism", "ledger", "dataset", "out", "symmetric", "slide", "slide_by", "links", "channels"];
 let releases = {}, readAs = "", asks = "", sizes = {}, outs = {}, blur = null, plan = {}, ledger = {}, ended = false;
 
 /* -- asking the server ------------------------------------------------------------------------------------------------ */
@@ -88,12 +88,22 @@ function show(id, found, more) {
 }
 
 /* -- the form --------------------------------------------------------------------------------------------------------- */
-const grouped = () => picked("what") === "groups";
+const TASKS = {  // what may be asked for: what of the form it takes, and what is said of it
+  release: {takes: [], of: "the mean of"},
+  compare: {takes: ["by", "labels", "within", "smallest"], ticks: ["labels_are_public"], of: c => `the means of the groups of ${c.by}${c.within && ` within ${c.within}`} among`,
+    needs: c => [!c.by && "the column of the groups (step 1)", !c.labels_are_public && "whether everybody may know the groups (step 1)"]},
+  regress: {takes: ["on", "limits"], ticks: ["number_is_public", "test_only"], of: c => `how the mean changes with ${c.on} among`,
+    needs: c => [!c.on && "the column of the number (step 1)", !c.limits && !c.number_is_public && "the limits of the number (step 1)"]},
+  components: {takes: ["about", "components"], task: true, of: "the directions of"},
+  variance: {takes: ["about", "reach"], task: true, of: "the variance of", needs: c => [!c.about && "the record of the released mean (step 1)"]}};
+const wanted = () => TASKS[picked("what")] || TASKS.release;
+const ofMean = () => wanted() === TASKS.release;
+const known = () => wanted().takes.includes("about") && $("about").value.trim();  // where records lie, by what was released
 const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
 const typed = id => $(id).value.trim().replace(",", ".");  // a decimal comma is a point
 const unsaid = () => picked("who") === "unit" && asks && !$("alone").checked;  // a column may say whose record it is
-const ready = () => ({
+const ready = () => known() || ({
   center: $("center").value.trim() && Number(typed("radius")) > 0,
   public: $("public").value.trim(),
   prior: picked("wide") === "whole" || ($("low").value && $("high").value)})[picked("how")];
@@ -113,17 +123,18 @@ function choices() {
     made.find_radius = $("find").value === "radius";
   }
   if (picked("how") === "prior" && ready()) made.prior = picked("wide") === "whole" ? "whole" : `${typed("low")}:${typed("high")}`;
-  if (grouped()) {
-    for (const name of ["by", "labels", "smallest"]) made[name] = $(name).value.trim();
-    made.labels_are_public = $("labels_are_public").checked;
-    made.mechanism = "auto";
-  }
+  for (const name of wanted().takes) made[name] = name === "reach" ? typed(name) : $(name).value.trim();
+  for (const name of wanted().ticks || []) made[name] = $(name).checked;
+  if (wanted().task) made.task = picked("what");
+  if (!ofMean()) made.mechanism = "auto";
+  const said = ["center", "radius", "prior", "find_radius", ...(picked("what") === "variance" ? ["public", "relation"] : [])];
+  if (known()) for (const name of said) delete made[name];
   if (!$("modes-field").hidden) made.modes = $("modes").value;
-  if ($("inference").checked && !grouped()) made.inference = 0.1;
-  if ($("steps").checked && !grouped() && !finding()) made.steps = 2;
+  if ($("inference").checked && ofMean()) made.inference = 0.1;
+  if ($("steps").checked && ofMean() && !finding()) made.steps = 2;
   made.allow_useless = $("allow_useless").checked;
   if (!made.ledger) made.dataset = "";
-  if ($("prior-field").hidden) made.links = made.symmetric = "";
+  if ($("prior-field").hidden) made.links = made.symmetric = made.slide = "";
   else if (landmarks && !$("prior-pick").hidden) made[landmarks] = true;
   if ($("channels-field").hidden) made.channels = "";
   return made;
@@ -143,13 +154,13 @@ function restore() {
 function arrange() {
   const kind = $("space").value.trim() || readAs, wide = /^(spd|euclidean)/.test(kind) ? "range" : /^sphere/.test(kind) && "whole";
   for (const e of document.querySelectorAll("input[name=wide]")) { e.checked = wide ? e.value === wide : e.checked; e.closest("label").hidden = wide && !e.checked; }
-  $("limits").textContent = `All ${kind.startsWith("spd") ? "variances" : "their numbers"} lie between two limits`;
+  $("between").textContent = `All ${kind.startsWith("spd") ? "variances" : "their numbers"} lie between two limits`;
   for (const part of document.querySelectorAll("[data-when]")) {
     const [name, value] = part.dataset.when.split("=");
-    part.hidden = picked(name) !== value;
+    part.hidden = !value.split("|").includes(picked(name));
   }
   const seen = {waits: !picked("who"), "radius-again": picked("how") === "center", "prior-pick": !finding(), "find-hint": finding(),
-    "modes-field": picked("how") === "public" || ($("prior").value && !finding()), "smallest-field": grouped(), "mechanism-field": !grouped(),
+    "modes-field": picked("how") === "public" || ($("prior").value && !finding()), "smallest-field": picked("what") === "compare", "mechanism-field": ofMean(),
     "steps-field": !finding(), "delta-field": picked("kind") === "approx"};
   for (const id in seen) $(id).hidden = !seen[id];
   const by = $("unit_column").value.trim(), unit = $("unit").value.trim();
@@ -158,7 +169,7 @@ function arrange() {
   if ($("alone-too")) $("alone-too").textContent = $("alone").checked ? "Each record by itself: noted" : "No: each record by itself";
   $("file-set").disabled = !picked("who");
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
-  if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
+  if (Object.values(outs).includes($("out").value)) $("out").value = outs[picked("what")] || outs.release;
   for (const range of document.querySelectorAll("input[type=range]")) if (range !== document.activeElement) place(range);
 }
 const span = range => [Math.log10(range.dataset.low), Math.log10(range.dataset.high)];
@@ -221,8 +232,8 @@ function tell(found) {
   box.scrollIntoView({block: "nearest"});
 }
 function countGroups() {
-  const counted = sizes[$("by").value.trim()];
-  if (counted) $("smallest").value = Math.min(...Object.values(counted));
+  const counted = sizes[$("by").value.trim()], within = Object.keys(sizes[$("within").value.trim()] || {}).length;
+  if (counted) $("smallest").value = Math.floor(Math.min(...Object.values(counted)) / (within || 1));  // of a second factor as if even
 }
 function withdraw(id) {  // leave that was given for other records counts no more
   $(id).checked = false;
@@ -231,7 +242,7 @@ function withdraw(id) {  // leave that was given for other records counts no mor
 function otherFile() {
   readAs = asks = ""; sizes = {}; $("seen").hidden = true;
   refuse("data-refusal");
-  withdraw("alone"); withdraw("labels_are_public");
+  withdraw("alone"); withdraw("labels_are_public"); withdraw("number_is_public");
 }
 function offerAlone(name) {
   $("alone-field").querySelector("span").textContent = `Each record counts by itself, though ${name} holds some values more than once`;
@@ -311,8 +322,8 @@ const last = path => path.replace(/^.*[\\/]/, "");
 let working = false;
 function settle() {
   const c = choices(), done = releases[plan.id], whom = c.unit_column ? `each ${c.unit_column}` : c.unit;
-  const open = [!whom && "whom you protect (step 1)", !c.files && "the file (step 1)", unsaid() && `does ${asks} say whose record it is (step 1)`, grouped() && !c.by && "the column of the groups (step 1)",
-    grouped() && !c.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
+  const open = [!whom && "whom you protect (step 1)", !c.files && "the file (step 1)", unsaid() && `does ${asks} say whose record it is (step 1)`,
+    ...(wanted().needs?.(c) || []), !ready() && "what is publicly known (step 2)"].filter(Boolean);
   const many = ledger.datasets && ledger.left === undefined;
   const why = (working && "Releasing…") || ((looking || asked() !== shown) && "One moment…") || (done && (done.done ? "Released already" : "Releasing…")) ||
     (open.length && `Still to say: ${open[0]}`) || (!$("known-refusal").hidden && "Not possible so: see step 2") || (!blur && "Not possible so: see step 3") ||
@@ -327,7 +338,7 @@ function settle() {
   const so = !done && !open.length && blur, lines = [
     done && (done.done ? "This plan is released already: nothing more is spent on it." : "This plan is being released."),
     !done && open.length && `Still to say: ${open.join(", ")}.`, !done && !open.length && !blur && `${why}.`,
-    so && `${promise(c)} will be spent on ${c.by ? `the means of the groups of ${c.by} among` : "the mean of"} ${c.n} records of ${last(c.files)}, to protect ${whom}.`,
+    so && `${promise(c)} will be spent on ${typeof wanted().of === "string" ? wanted().of : wanted().of(c)} ${c.n} records of ${last(c.files)}, to protect ${whom}.`,
     so && blur.says,
     so && plan.taken && `${c.out} exists already, and is never replaced: give the record another name.`,
     so && ledger.left !== undefined && (ledger.after === null ? `The ledger has only ${ledger.left} left: choose a smaller ε.` : `In the ledger: ${ledger.left} now, ${ledger.after} afterwards.`),
@@ -399,7 +410,8 @@ function home(job) {
     el("div", {class: "told"}, el("h3", {}, `Released: ${job.promise}`), ...job.short.map((line, i) => el("p", i ? {} : {class: "big"}, line))),
     el("figure", {}, ...pictures(job, job.seen)),
     el("div", {}, el("ul", {class: "takes"}, ...job.takes.map((name, i) => el("li", {}, el("a", {class: i ? "button" : "button main", href: `take/${job.id}/${name}`, download: `${stem}-${name}`}, NAMES[name])))),
-    el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`),
+    el("p", {class: "hint"}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`), job.next &&
+      el("p", {}, "To make up specimens that vary so, for teaching or trying out programs, at no cost: ", el("code", {}, job.next)),
     job.curator.length && el("div", {class: "curator"}, el("strong", {class: "mark"}, "Curator only"), ...job.curator.map(c => el("p", {}, capital(c)))),
     job.dropped?.length && el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`)),
     el("div", {}, el("details", {}, el("summary", {}, "All that is promised, and how it was made"), ...job.words.split("\n").map(line => el("p", {}, line))),
@@ -439,7 +451,7 @@ async function begin() {
   const state = await ask("api/state", null, "GET");
   for (const id of ["file", "ledger"]) $(id).value = state[id];
   outs = state.outs;
-  $("out").value = outs.mean;
+  $("out").value = outs.release;
   $("folder").textContent = `Names without a folder are in ${state.folder}.`;
   $("file-names").replaceChildren(...state.files.map(f => el("option", {value: f})));
   $("ledger-names").replaceChildren(...state.ledgers.map(f => el("option", {value: f})));
@@ -448,8 +460,9 @@ async function begin() {
   document.addEventListener("change", event => {
     if (OF_THE_FILE.includes(event.target.id)) otherFile();
     if (["who", "unit", "unit_column"].includes(event.target.name || event.target.id)) withdraw("alone");
-    if (["by", "labels"].includes(event.target.id)) withdraw("labels_are_public");
-    if (event.target.id === "by") countGroups();
+    if (["by", "within", "labels"].includes(event.target.id)) withdraw("labels_are_public");
+    if (["by", "within"].includes(event.target.id)) countGroups();
+    if (event.target.id === "on") withdraw("number_is_public");
     if (event.target.type !== "range" && !["confirm", "chooser", "new-name", "budget"].includes(event.target.id)) changed();
   });
   document.addEventListener("input", event => {

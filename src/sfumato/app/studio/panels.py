@@ -51,8 +51,7 @@ class Frame:
 
 
 def on_page(scene: Scene) -> dict[str, Any]:
-    """Return the panels of a scene as the page takes them; and a legend, each thing once: its name, the class of its marks, and
-    what these are."""
+    """Return the panels of a scene as the page takes them; and a legend, each thing once: its name and its kind of marks."""
     names: dict[str, list[str]] = {}
     for mark in (mark for panel in scene.panels for mark in panel.marks):
         if isinstance(mark, Line | Dots | Soft) and mark.label:

@@ -1,6 +1,6 @@
 """Pictures from public numbers, for the page: no record is read for them, and views say what is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 
 from ...errors import Refusal
-from ...findings import Comparison
 from ...mechanisms.plan import Plan
 from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Region
-from ...release import Release
 from ...release.record import SpaceOf
 from ...spaces import Space
-from ...views import compared, view_of
+from ...views import view_of
 from ...views.forecasts import at_centre, plan_in_short
-from ...views.plots import in_words
 from ...views.scene import Dots, Line, Mark, Panel, Role, Scales, Scene
-from ...views.subject import Links, Subject
+from ...views.subject import Subject
 from ...views.words import guesses, in_digits, of_what, powers
 from .panels import on_page
 
@@ -30,7 +27,6 @@ DRAWS = 4  # releases shown
 OTHERS = 12  # points shown about a centre
 SYNTHETIC = 60  # records
 P = 0.95
-DRAWN = "What would be released of made-up records about the public centre."
 USELESS = "This would be useless: the public centre alone says as much. More records, a larger ε or more public knowledge help."
 LEFT_OUT = (
     "The whole error counts what clipping, curvature and directions that are left out may cost too, as far as public "
@@ -103,7 +99,7 @@ def of_release(plan: Plan, whom: str = "one person", more: Found | None = None, 
         "of": of_what(made_up, found["error"]),
         "more": _by(plan, whom),
         "mechanism": plan.name,
-        "words": f"{DRAWN} Not one of your records was read for it.",
+        "words": "What would be released of made-up records about the public centre. Not one of your records was read for it.",
     }
 
 
@@ -115,13 +111,6 @@ def _by(plan: Plan, whom: str) -> str:
     epsilon, *delta = plan.privacy.numbers
     odds = f"e^{epsilon:g}·p{' + δ' if delta else ''}, where e^{epsilon:g} = {in_digits(np.exp(epsilon))}"
     return f"Mechanism: {plan.name}{left}. To exchange {whom} changes a probability p of an outcome to at most {odds}."
-
-
-def of_result(done: Release | Comparison, links: Links | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return a release, or the two of several groups that differ most, drawn with its error."""
-    if isinstance(done, Release):
-        return on_page(view_of(done).scene(Subject.of(done, P, links, names))) | {"seen": in_words(done, P, names)}
-    return on_page(compared.scene(done, links, names)) | {"seen": compared.comparison_in_words(done)}
 
 
 def of_errors(planned: Callable[[float], Plan], epsilon: float, error: float) -> dict[str, Any]:

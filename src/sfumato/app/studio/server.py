@@ -85,14 +85,11 @@ class Guard:
         self.token = secrets.token_urlsafe(32)
         self.code = secrets.token_urlsafe(32)
         self.host = f"{HOST}:{port}"
+        self.door = f"http://{self.host}/"
         self.stop = stop
         self.tell = tell
         self.used = 0
         self.opener = Path()
-
-    @property
-    def door(self) -> str:
-        return f"http://{self.host}/"
 
     @property
     def address(self) -> str:
@@ -292,6 +289,12 @@ def _typed(name: str, content: bytes) -> Response:
 
 def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
     """Serve the page until it is told to stop; a release that is being made is finished first."""
+
+    def load() -> Studio:  # what the answers need, while the curator reads the page, which comes first
+        from .studio import Studio
+
+        return Studio(file, ledger)
+
     with socket.socket() as own, TemporaryDirectory(prefix="sfumato-studio-") as folder:
         if sys.platform != "win32":  # where it would let others listen on the same port
             own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -300,7 +303,7 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
             raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave it out") from None
-        loading = ThreadPoolExecutor(1).submit(_load, file, ledger)
+        loading = ThreadPoolExecutor(1).submit(load)
         guard = make_app(loading.result, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
         how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}
         how |= {"server_header": False, "timeout_graceful_shutdown": GRACE}
@@ -322,10 +325,3 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             tell("The studio has stopped.")
         if guard.used > 1:
             sys.exit(1)
-
-
-def _load(file: str, ledger: str) -> Studio:
-    """Load what the answers need, while the curator reads the page, which comes first."""
-    from .studio import Studio
-
-    return Studio(file, ledger)

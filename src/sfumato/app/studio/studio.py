@@ -4,6 +4,7 @@ curator asks for, and by the release."""
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -21,26 +22,27 @@ from ...errors import BudgetExceeded, Fix, RadiusError, Refusal, UnsavedError
 from ...files import read
 from ...files.labels import UNKNOWN, group_name, groups_of, people
 from ...files.people import named_labels, repeated_labels
-from ...findings import Comparison
+from ...findings import Comparison, Components, Regression, Regressions
 from ...findings.session import Session
 from ...laws.calibration.scale import check_records
 from ...laws.privacy import Facts, Privacy
-from ...regions import Region
+from ...regions import Ball, Region
 from ...release import Release
-from ...release.chain import Book, canonical, stated
+from ...release.chain import canonical, stated
 from ...release.ledger import Ledger
 from ...spaces.base import Space
-from ...views.curator import MARK, inspection
+from ...views.curator import MARK, inspection, region_used
 from ...views.globe import is_place
 from ...views.outputs import Outputs
 from ...views.plots import read_links, read_names
 from ...views.subject import Links
 from .. import PLAIN
 from ..recipes import as_command, as_python
-from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
+from ..request import KNOWN, OUTS, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
-from .foreseen import Foreseen, of_found, of_groups, of_steps, plain
-from .previews import of_errors, of_region, of_release, of_result
+from .foreseen import Foreseen, foreseen
+from .panels import on_page
+from .previews import of_errors, of_region, of_release
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
@@ -48,8 +50,8 @@ DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins 
 MOST_FILES = 200
 LOOKS = ("known", "blur", "plan", "ledger", "curve")  # the last takes longest
 SHOW = {"report.html": "report", "record.json": "out", "picture.png": "plot", "picture.svg": "plot"}
-VALUES = {"value.csv": "value", "value.npy": "value"}
 ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
+KINDS = (Comparison, Regression, Regressions, Components)  # of records that are not of a mean
 MOST_GROUPS = 20  # of a column that the page offers to compare by
 
 
@@ -64,7 +66,7 @@ class Job:
 
     request: Request
     stage: str = "waiting"
-    release: Release | Comparison | None = None
+    release: Any = None
     refusal: str = ""
     fixes: list[str] = field(default_factory=list)  # the wishes that a refusal names
     charged: bool = False
@@ -85,16 +87,21 @@ class Job:
         if done is None:
             return shown
         request, dropped = _as_called(self.request)
+        varies = isinstance(done, Components) and any(done.significant)
+        far = f"{done.whole.quantiles['0.95']:.3g}" if isinstance(done, Release) and done.whole is not None else ""
+        more = [f"In step 3 within {far} was foreseen: the draw is farther from what is public, and counts."]
         return {
             **shown,
-            "short": [*Outputs(done).short, *_beyond(done)],
+            "short": [*Outputs(done).short, *(more if far and far != f"{done.stated(0.95):.3g}" else [])],
             "words": done.describe(),
-            **of_result(done, *self.looks),
+            **on_page(done.view.scene(done, *self.looks)),
+            "seen": done.view.in_words(done, channels=self.looks[1]),
             "takes": list(self.takes),
-            "promise": str(done.guarantee.privacy if isinstance(done, Release) else done.privacy),
+            "promise": str(done.guarantee.privacy),
             "command": "" if self.space is None else as_command(request),
             "python": "" if self.space is None else as_python(request, self.space),
             "dropped": dropped,
+            "next": f"sfumato synthesize {shlex.quote(self.request.out)} --n 100" if varies else "",
         }
 
     @property
@@ -103,7 +110,7 @@ class Job:
         if not isinstance(self.release, Release):
             return SHOW
         landmarks = getattr(self.release.space.known, "kind", "") == "landmarks"
-        return SHOW | VALUES | ({"value.tps": "value"} if landmarks else {})
+        return SHOW | dict.fromkeys(["value.csv", "value.npy", *(["value.tps"] if landmarks else [])], "value")
 
 
 def _as_called(request: Request) -> tuple[Request, list[str]]:
@@ -148,7 +155,7 @@ class Studio:
         return {
             **self.given,
             "folder": str(Path().absolute()),
-            "outs": {what: _free(f"{name}.json") for what, name in {"mean": "mean", "groups": "comparison"}.items()},
+            "outs": {command: _free(name) for command, name in OUTS.items()},
             "files": list(filter(SHOWN.fullmatch, names))[:MOST_FILES],
             "ledgers": list(filter(LEDGERS.fullmatch, names))[:MOST_FILES],
             "releases": [job.facts() for job in list(self.jobs.values())],
@@ -160,10 +167,18 @@ class Studio:
         if not name or request.read_as.startswith(f"{name}("):  # the inspection knows the size too
             request = replace(request, space=request.read_as)
         request.complete()
-        if request.limits is not None and not request.space:
+        if request.prior_limits is not None and not request.space:
             words = "say in step 1 what the records are, or look into the file: how wide it is depends on that"
             raise ValueError(words)
-        key = _key(request)
+        if request.about:
+            mean = Workflow(request).mean
+            ball = Ball(mean.space.required, mean.ball.center, mean.ball.radius)
+            return region_used(ball, mean), None
+        _check_apart(request, "public", "center", "slide", "links", "channels")
+        wishes = [part.name for part in fields(request) if wish_of(part).group == KNOWN]
+        files = [Path(name) for name in (request.public, request.center, request.slide) if name and Path(name).exists()]
+        key = [getattr(request, name) for name in (*wishes, "space", "mechanism", "files")]  # all that it depends on
+        key += [request.reading, *((str(path), path.stat().st_mtime_ns) for path in files)]
         last = self._region  # of whatever thread
         if last is None or last[0] != key:
             last = (key, *public_region(request))
@@ -186,15 +201,7 @@ class Studio:
     def _foreseen(self, request: Request) -> Foreseen:
         """Return the plan that stands in the pictures for the release, at any ε, and what else there is to say."""
         _check_asked(request)
-        region = self.region(request)[0]
-        n = request.n
-        if request.by:
-            return of_groups(region, request.smallest or max(1, n // 2), request.privacy, request.inference)
-        if request.find is not None:
-            return of_found(region, request)
-        if request.steps == 2:
-            return of_steps(region, request)
-        return plain(region, n, request.privacy, request.mechanism, request.share, request.inference or 0.0), {}
+        return foreseen(self.region(request)[0], request)
 
     def looks(self, request: Request) -> dict[str, Any]:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -234,8 +241,13 @@ class Studio:
         known = {"datasets": list(book.budgets), "words": book.describe(budget.dataset), "open": unnoted}
         asked: Facts | Privacy = request.privacy
         with suppress(*PLAIN):  # of a plan that cannot be made yet, ε alone is known
-            asked = asked if request.by else self._foreseen(request)[0](request.epsilon).facts
-        return known | {"left": str(book.left(budget.dataset)), "after": _after(book, budget.dataset, asked)}
+            asked = asked if request.command != "release" else self._foreseen(request)[0](request.epsilon).facts
+        epsilon, facts = stated(asked)
+        left: dict[str, Any] = {"left": str(book.left(budget.dataset)), "after": None}  # None if it cannot pay
+        with suppress(BudgetExceeded):
+            after = book.extended(book.following("charge", budget.dataset, epsilon, canonical(facts)))
+            left["after"] = str(after.left(budget.dataset))
+        return known | left
 
     def make(self, request: Request) -> dict[str, Any]:
         """Give the study a new ledger, with all of ε as its budget."""
@@ -258,7 +270,8 @@ class Studio:
     def inspect(self, request: Request) -> dict[str, Any]:
         """Return what the file of the records holds: for the curator's eyes."""
         _check_file(request)
-        work = Workflow(replace(request, missing=request.missing or "none", by="", labels=""), whole=True)
+        bare: dict[str, Any] = dict.fromkeys(("by", "within", "on", "labels"), "")
+        work = Workflow(replace(request, missing=request.missing or "none", **bare), whole=True)
         work.parts = bool(Workflow(request, whole=True).parts)
         work.load(guess=True)
         data = work.data
@@ -300,30 +313,29 @@ class Studio:
             if seen != len(self.jobs):
                 words = "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first"
                 raise ValueError(f"{words}. Nothing was spent here")
-            _confirm(request, confirmed)
-            session = self._begun(request)
+            with suppress(ValueError):
+                confirmed = str(float(confirmed))
+            if confirmed.strip().lower() not in ("release", str(float(request.epsilon))):
+                words = f"to release, type the word release, or ε as it is: {request.epsilon:g}"
+                raise ValueError(f"{words}. Nothing was spent")
+            _check_asked(request)
+            if not (request.unit or request.unit_column):
+                words = "say first whom to protect: what one record stands for, or the column that says whose it is"
+                raise ValueError(words)
+            _check_file(request)
+            session = Watched(Job(request))  # which refuses all that can be before a record is read
+            session.afford(request.privacy)
             self.jobs[id] = session.job
             thread = Thread(target=self._make, args=(session,), name=f"release {id}")
             self.threads.append(thread)
         thread.start()
         return session.job.facts()
 
-    def _begun(self, request: Request) -> Watched:
-        """Return the session of a release, after all that can be refused before a record is read."""
-        _check_asked(request)
-        if not (request.unit or request.unit_column):
-            words = "say first whom to protect: what one record stands for, or the column that says whose it is"
-            raise ValueError(words)
-        _check_file(request)
-        session = Watched(Job(request))
-        session.afford(request.privacy)
-        return session
-
     def _make(self, session: Watched) -> None:
         """Read, charge, draw and write, as the command line does; whatever happens is told."""
         job = session.job
         try:
-            session.run()
+            session.work_through()
         except UnsavedError as error:
             job.release = error.release
             job.refusal = f"{error.say(in_page)}. It is kept here: save it below, now"
@@ -349,13 +361,15 @@ class Studio:
 
     def open(self, request: Request) -> dict[str, Any]:
         """Return a release that was saved before, of whatever plan, to take home what it shows; it costs nothing."""
-        release = _saved(Path(request.out))
+        with Path(request.out).open(encoding="utf-8", errors="replace") as file:
+            start = file.read(200)
+        release: Any = next((kind for kind in KINDS if f'"{kind.format}"' in start), Release).load(request.out)
         with self.lock:
             if id_of(request) in self.jobs:
                 return self.jobs[id_of(request)].facts()
             shown = Request(out=request.out, links=request.links, channels=request.channels)
-            one = release if isinstance(release, Release) else next(iter(release.groups.values()))
-            looks = _typed(shown, len(one.value))
+            one = next(iter(getattr(release, "groups", {"": release}).values()))
+            looks = _typed(shown, len(one.value if isinstance(one, Release) else one.center))
             job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True, looks=looks))
         return job.facts()
 
@@ -388,10 +402,10 @@ class Watched(Session):
         self.job = job
         self.work = Workflow(job.request, whole=True)
         self.work.check()
-        _check_apart(job.request, "links", "channels")
+        _check_apart(job.request, "slide", "links", "channels")
         super().__init__(Path(job.request.out), self.work.ledger())
 
-    def run(self) -> None:
+    def work_through(self) -> None:
         """Make the release of the job."""
         job = self.job
         work = self.work
@@ -409,7 +423,8 @@ class Watched(Session):
         job.release = work.run(self)
         job.space = work.space
         left = [] if self.ledger is None else [f"In {request.ledger}, ε = {self.ledger.left} is left."]
-        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: "), *left]
+        told = work.told, work.clipping(job.release)
+        job.curator = [*(line.removeprefix(f"{MARK}: ") for line in told if line), *left]
 
     def charge(self, facts: Facts, record: Mapping[str, Any], /) -> None:
         n = self.job.request.n
@@ -429,45 +444,11 @@ def _typed(request: Request, k: int) -> tuple[Links | None, tuple[str, ...]]:
     return lines, tuple(read_names(request.channels) if request.channels else ())
 
 
-def _beyond(done: Release | Comparison) -> list[str]:
-    """Return that a release is farther off than was foreseen, where its draw says so."""
-    far = f"{done.whole.quantiles['0.95']:.3g}" if isinstance(done, Release) and done.whole is not None else ""
-    if not isinstance(done, Release) or far in ("", f"{done.stated(0.95):.3g}"):
-        return []
-    return [f"In step 3 within {far} was foreseen: the draw is farther from what is public, and counts."]
-
-
-def _after(book: Book, dataset: str, asked: Facts | Privacy) -> str | None:
-    """Return what a budget has left after a charge; None if it cannot pay."""
-    epsilon, facts = stated(asked)
-    try:
-        return str(book.extended(book.following("charge", dataset, epsilon, canonical(facts))).left(dataset))
-    except BudgetExceeded:
-        return None
-
-
-def _saved(path: Path) -> Release | Comparison:
-    """Return a record, of a mean or of groups."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        grouped = Comparison.format in file.read(200)
-    return Comparison.load(path) if grouped else Release.load(path)
-
-
 def _free(name: str) -> str:
     """Return a name for a file that is not there yet."""
     path = Path(name)
     numbered = (path.with_stem(f"{re.sub(r'-[0-9]+$', '', path.stem)}-{number}") for number in count(2))
     return str(next(free for free in chain([path], numbered) if not free.exists()))
-
-
-def _key(request: Request) -> object:
-    """Return all that the public region depends on; what is public must stand in other files than the records."""
-    _check_apart(request, "public", "center", "links", "channels")
-    wishes = [part.name for part in fields(request) if wish_of(part).group == KNOWN]
-    said = [getattr(request, name) for name in (*wishes, "space", "mechanism")]
-    files = [Path(name) for name in (request.public, request.center) if name]
-    marks = [(str(path), path.stat().st_mtime_ns) for path in files if path.exists()]
-    return said, request.reading, Path(request.files[0]).suffix if request.files else "", marks
 
 
 def _check_apart(request: Request, *wishes: str) -> None:
@@ -480,14 +461,14 @@ def _check_apart(request: Request, *wishes: str) -> None:
 def _groups(data: Any, request: Request, who: Any) -> dict[str, dict[str, int]]:
     """Return how many persons are in each group, by the columns that may say groups and the one that was named."""
     columns = {name: values for name, values in data.labels.items() if name != request.unit_column}
-    if request.by:
-        columns[request.by] = groups_of(data, request.by, request.labels or None)
+    named = [*filter(None, (request.by, request.within))]
+    columns |= {name: groups_of(data, name, request.labels or None) for name in named}
     counted: dict[str, dict[str, int]] = {}
     for column, values in columns.items():
         names, group = np.unique([group_name(value) for value in values.tolist()], return_inverse=True)
-        if column == request.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
+        if column in named or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
             sizes = {str(name): _persons(who, group == i) for i, name in enumerate(names)}
-            if column == request.by or min(sizes.values()) > 1:
+            if column in named or min(sizes.values()) > 1:
                 counted[column] = sizes
     return counted
 
@@ -504,17 +485,9 @@ def _check_asked(request: Request) -> None:
         raise ValueError("give the number of records n, and an epsilon above 0")
     check_records(request.n)
     request.privacy.check(force=False)
-    if request.by and request.find is not None:
+    if request.command != "release" and request.find is not None:
         words = "give one public record and a distance, or public specimens, in step 2"
-        raise ValueError(f"groups are compared within one region that is publicly known: {words}")
-
-
-def _confirm(request: Request, typed: str) -> None:
-    """Raise a ValueError unless the curator typed ε, or the word."""
-    with suppress(ValueError):
-        typed = str(float(typed))
-    if typed.strip().lower() not in ("release", str(float(request.epsilon))):
-        raise ValueError(f"to release, type the word release, or ε as it is: {request.epsilon:g}. Nothing was spent")
+        raise ValueError(f"this is released within one region that is publicly known: {words}")
 
 
 def _check_file(request: Request) -> None:

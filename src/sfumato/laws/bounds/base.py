@@ -20,9 +20,7 @@ class Bounds(ABC):
 
     curvature: tuple[float, float] = (0.0, 0.0)  # a lower and an upper bound on the sectional curvature
     injectivity_radius: float = np.inf  # the distance within which geodesics are the only shortest ones
-    radial_growth: float = (
-        0.0  # the rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out
-    )
+    radial_growth: float = 0.0  # the rate c of a growth like radius^(d−1)·exp(c·radius) of the upper bound far out
 
     def __init__(self, space: Space) -> None:
         self.space = space

@@ -1,10 +1,12 @@
 """The error of a release by chart: its distance from the chart's mean, and that from the Fréchet mean; public numbers only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import chdtr, chdtrc, chdtri
+from numpy.typing import NDArray
+from scipy.special import chdtrc, chdtri
 
 from ...numerics.arrays import Array
 from ...numerics.curvature import coth_excess
@@ -34,13 +36,14 @@ class ChartError:
         return float(np.sqrt(self.squares[int(np.argmax(below))])) if below.any() else np.inf
 
 
-def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError:
-    """Return the distribution of ‖A·noise‖ for noise of density ∝ e^(−‖w‖/σ) in R^p, or for normal noise of deviation σ.
+def chart_error(axes: Array, sigma: float | Sequence[float], gaussian: bool = False, noises: float = 1.0) -> ChartError:
+    """Return the distribution of ‖A·noise‖ for noise of density ∝ e^(−‖w‖/σ) in R^p, the sum of several such, or normal noise.
 
     A Gamma(p) variable is the product of independent χ_p and χ_{p+1}; so the noise is σ·χ_{p+1}·g, g standard normal in R^p,
-    and ‖A·noise‖² = σ²·V·Q with V = χ²_{p+1} (1, for normal noise) and Q = Σaⱼ²gⱼ².  Both are put on one grid of equal ratios;
+    and ‖A·noise‖² = V·Q, V = Σσᵢ²χ²_{p+1} (σ², for normal noise) and Q = Σaⱼ²gⱼ².  Both are put on one grid of equal ratios;
     each value of V is rounded up to it, so the convolution of logarithms is above the law of the product everywhere.
-    An axis of length 0 is a direction in which noise is drawn and dropped: it counts in p.
+    An axis of length 0 is a direction in which noise is drawn and dropped: it counts in p.  Sites that draw more parts than one
+    noise takes (Result 13) have ``noises``·(p + 1) degrees of freedom in the place of p + 1.
 
     >>> law = chart_error(np.ones(1), sigma=2.0)  # a Laplace variable: 2·ln 20 at 95%
     >>> bool(1 < law.quantile(0.95) / (2 * np.log(20)) < 1.01)
@@ -48,51 +51,54 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     """
     axes = np.asarray(axes, dtype=np.float64)
     longest = float(axes.max())
-    p = len(axes)
+    sigmas = np.sort(np.atleast_1d(sigma))
     if longest == 0:
         return ChartError(np.zeros(1), np.zeros(1))
     first, tails = _form_tails(tuple(np.sort((axes[axes > 0] / longest) ** 2).tolist()))
     if not gaussian:
-        start, stop = _exponents(chdtri(p + 1, COMMON), chdtri(p + 1, LEFT_OUT))
-        masses = np.diff(chdtr(p + 1, STEP ** np.arange(start, stop)), prepend=0.0)  # each at the upper end of its cell
+        start, above = _form_tails(tuple(((sigmas / sigmas[-1]) ** 2).tolist()), noises * (len(axes) + 1))
+        masses = -np.diff(above, prepend=1.0)  # each at the upper end of its cell
         padded = np.concatenate([np.ones(len(masses)), tails, np.zeros(len(masses))])
         tails = np.convolve(masses, padded)[len(masses) : 2 * len(masses) + len(tails)]
         first += start
-    squares = (BASIS * sigma * longest) ** 2 * STEP ** np.arange(first, first + len(tails), dtype=np.float64)
+    squares = (BASIS * sigmas[-1] * longest) ** 2 * STEP ** np.arange(first, first + len(tails), dtype=np.float64)
     return ChartError(squares, np.minimum(1.0, tails + 4 * LEFT_OUT))
 
 
 @lru_cache(maxsize=64)
-def _form_tails(weights: tuple[float, ...]) -> tuple[int, Array]:
-    """Return P(Q > STEP^e), rounded up, for e = first, first + 1, …; Q = Σλⱼgⱼ² with weights λ that rise to 1.
-
-    With β ≤ λⱼ, Q/β is χ² with p + 2N degrees of freedom, N a sum of independent negative binomial variables of order ½ and
-    parameters γⱼ = 1 − β/λⱼ (Ruben 1962); its law comes from its generating function, and large N are rounded up to one in 64.
-    What the transform folds over is below LEFT_OUT, by Chernoff's bound.
-    """
-    p = len(weights)
-    beta = max(weights[0], SHORTEST)
-    gamma = 1 - beta / np.maximum(weights, beta)
-    numbers = np.zeros(1)  # N = 0, if all weights are the same
-    law = np.ones(1)
-    if gamma[-1] > 0:
-        z = (1 + 1 / gamma[-1]) / 2
-        bound = 0.5 * np.sum(np.log1p(-gamma) - np.log1p(-gamma * z)) - np.log(LEFT_OUT)
-        size = 1 << int(np.ceil(np.log2(bound / np.log(z) + 2)))
-        circle = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-        logarithm = sum(np.log1p(-g) - np.log(1 - g * circle) for g in gamma)
-        every = np.maximum(np.fft.irfft(np.exp(0.5 * logarithm), size), 0.0)
-        ends = np.unique(np.minimum(size, np.ceil(np.exp(np.arange(0, np.log(size) + 1 / 64, 1 / 64)))).astype(int))
-        numbers = ends - 1.0
-        law = np.diff(np.concatenate([[0.0], np.cumsum(every)[ends - 1]]))
-    start, stop = _exponents(beta * chdtri(p, COMMON), chdtri(p, LEFT_OUT))
-    x = STEP ** np.arange(start, stop) / beta
-    return start, np.asarray(chdtrc(p + 2 * numbers, x[:, None]) @ law)
+def _form_tails(weights: tuple[float, ...], degrees: float = 1) -> tuple[int, Array]:
+    """Return P(Q > STEP^e), rounded up, for e = first, first + 1, …; Q = Σλⱼχ² with weights λ that rise to 1, and these degrees
+    of freedom each.  Large N (:func:`chi_squares`) are rounded up to one in 64."""
+    beta, every = chi_squares(np.maximum(weights, SHORTEST), degrees)
+    ends = bins(len(every), 64)
+    law = np.diff(np.cumsum(every)[ends - 1], prepend=0.0)
+    total = degrees * len(weights)
+    low, high = np.log([beta * chdtri(total, COMMON), chdtri(total, LEFT_OUT)]) / np.log(STEP)
+    start = int(np.floor(low))
+    x = STEP ** np.arange(start, int(np.ceil(high)) + 1) / beta
+    return start, np.asarray(chdtrc(total + 2 * (ends - 1.0), x[:, None]) @ law)
 
 
-def _exponents(low: float, high: float) -> tuple[int, int]:
-    """Return the whole numbers between which the powers STEP^e go from below low to above high."""
-    return int(np.floor(np.log(low) / np.log(STEP))), int(np.ceil(np.log(high) / np.log(STEP))) + 1
+def chi_squares(weights: Array, degrees: float) -> tuple[float, Array]:
+    """Return β, the least of weights λ that rise to 1, and the law of N = 0, 1, …, by which Σλⱼχ² is β·χ² with 2N more degrees
+    of freedom in all: a sum of negative binomial variables of order degrees/2 and parameters γⱼ = 1 − β/λⱼ (Ruben 1962), by its
+    generating function.  What the transform folds over is below LEFT_OUT, by Chernoff's bound."""
+    beta = float(weights[0])
+    gamma = 1 - beta / weights
+    if gamma[-1] == 0:
+        return beta, np.ones(1)
+    z = (1 + 1 / gamma[-1]) / 2
+    bound = 0.5 * degrees * np.sum(np.log1p(-gamma) - np.log1p(-gamma * z)) - np.log(LEFT_OUT)
+    size = 1 << int(np.ceil(np.log2(bound / np.log(z) + 2)))
+    circle = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
+    logarithm = sum(np.log1p(-g) - np.log(1 - g * circle) for g in gamma)
+    return beta, np.maximum(np.fft.irfft(np.exp(0.5 * degrees * logarithm), size), 0.0)
+
+
+def bins(size: int, steps: int) -> NDArray[np.intp]:
+    """Return ends between which the numbers 0, …, size − 1 are alike to one in ``steps``."""
+    ends = np.ceil(np.exp(np.arange(0, np.log(size) + 1 / steps, 1 / steps)))
+    return np.unique(np.minimum(size, ends)).astype(np.intp)
 
 
 def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:

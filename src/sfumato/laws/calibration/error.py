@@ -47,7 +47,10 @@ def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | No
     """
     if np.isinf(R):
         return 1.0
-    envelope = _kng_envelope(space, r, R, sigma)
+    limit = min(
+        r + R, bounds_of(space).injectivity_radius
+    )  # of the widest law that proposals follow, whatever the data
+    envelope = RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
     inner = envelope.edges[envelope.edges <= R - r]
     if len(inner) < 2:
         return None
@@ -124,12 +127,6 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
     acceptance = float(np.exp(log_mass - np.logaddexp.reduce(law.log_masses())))
     doubt = law.expect(lambda s: np.minimum(1.0, 2 * error(s / lower) / sigma))
     return Ellipse(law, min(1.0, acceptance), min(1.0, doubt))
-
-
-def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
-    """Return the widest law that proposals of KNG follow, whatever the data."""
-    limit = min(r + R, bounds_of(space).injectivity_radius)
-    return RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
 
 
 def doubtful(proposals: int, probability: float) -> tuple[int, float]:

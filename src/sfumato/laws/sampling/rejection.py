@@ -123,10 +123,8 @@ class Target:
                 accepted[asked] = slack[asked] <= self.log_acceptance(proposals.x[asked], proposals.envelope[asked])
             kept.append(proposals.x[np.flatnonzero(accepted)[:missing]])
             missing -= len(kept[-1])
-        raise RuntimeError(
-            f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball. Use more records "
-            "or a larger epsilon"
-        )
+        few = f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball"
+        raise RuntimeError(f"{few}. Use more records or a larger epsilon")
 
     def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
         """Return the coordinates at the base of one draw, with a fixed amount of work; None if it is not accepted.
