@@ -160,6 +160,7 @@ def test_no_release_uses_a_generator_of_numpy(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_processes_and_threads_never_share_a_stream(monkeypatch):
+    monkeypatch.undo()  # keys come from the operating system again
     for draw in (randomness.keys, randomness.released):
         found = randomness.streams(draw, processes=3, threads=3)
         assert len(found) == len(set(found)) == 1 + 3 * 4

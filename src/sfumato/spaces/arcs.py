@@ -156,7 +156,7 @@ class Rows(Arcs):
             return super().outside(base, points, radius)
         products = self._canonical_unit(self._facing(base, points)) @ np.conj(self._canonical_unit(base))
         found = np.asarray(self._cosine(products) < np.cos(self.q * radius) + 1e-12)
-        found[found] = super().outside(base, points[found], radius)
+        found[found] = ~(self.distance(base, points[found]) <= radius)
         return found
 
     def hessian_trace(self, base: Points, points: Points) -> Array:

@@ -158,7 +158,7 @@ class Sphere(Rows):
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
         if type(self) is not Sphere or points.size < MANY or self.q * radius >= 3.0 or (kernels := compiled()) is None:
-            return super().drawn_in(base, points, radius)
+            return None
         angle = self.q * radius
         chord = 2 / self.q * math.sin(angle / 2)
         made = np.empty(points.shape)
