@@ -166,11 +166,35 @@ def test_errors_follow_the_law_that_is_integrated_elsewhere():
         length = float(np.quantile(draws, level))
         assert sum_tail(length, 5, [0.02, 0.03], 4e-4) == pytest.approx(1 - level, abs=5 * np.sqrt(level / 65536))
         assert abs(sum_tail(length, 5, [0.018, 0.027], 3.24e-4) - (1 - level)) > 5 * np.sqrt(0.1 * level / 65536)
-    assert tail(draws, 0.0) == 1
-    assert 0 < tail(draws, 1e9) < 1e-4
+    for level in (0.05, 1e-3, 1e-4):
+        far = float(np.quantile(draws, 1 - level))
+        assert tail(far, error) == pytest.approx(sum_tail(far, 5, [0.02, 0.03], 4e-4), rel=0.02)
+    assert tail(0.0, error) == 1
+    assert 0 < tail(1e9, error) < 1e-4
     one, two = (Error(5, (scale, 0.0), (0.01,), 0.0) for scale in (0.02, 0.03))
     squares = 5 * 6 * (0.02**2 + 0.03**2) + 2 * 2 * 0.01**2
-    assert np.mean(lengths(one, two) ** 2) == pytest.approx(squares, rel=0.03)
+    assert np.mean(lengths(one, two) ** 2) == pytest.approx(squares, rel=0.003)
+    plain = (Error(5, (scale, 0.0), (), 0.0) for scale in (0.02, 0.03))
+    assert tail(0.5, *plain) == pytest.approx(sum_tail(0.5, 5, [0.02, 0.03], 0.0), rel=0.02)
+
+
+@pytest.mark.parametrize("p", [1, 2, 12])
+def test_tails_with_laplace_terms_are_those_of_two_million_draws(p):
+    """Also along one direction, and far out; a Laplace term a tenth wider is seen.  A huge one swamps the noise."""
+    rng = np.random.default_rng(p)
+    error = Error(p, (0.01, 0.012), (0.02, 0.03, 0.01), 4e-4)
+    along = rng.laplace(size=(2 * 10**6, 3)) @ error.laplaces
+    along += 0.02 * rng.standard_normal(2 * 10**6)
+    square = np.square(error.scales) @ rng.chisquare(p + 1, (2, 2 * 10**6))
+    along += np.sqrt(square) * rng.standard_normal(2 * 10**6)
+    apart = np.sqrt(np.square(along) + (square * rng.chisquare(p - 1, 2 * 10**6) if p > 1 else 0.0))
+    for drawn, how in ((apart, {}), (np.abs(along), {"directions": 1})):
+        far = np.quantile(drawn, [0.95, 0.999])
+        assert [tail(x, error, **how) for x in far] == [pytest.approx(0.05, rel=0.015), pytest.approx(1e-3, rel=0.1)]
+        wider = error._replace(laplaces=(0.022, 0.033, 0.011))
+        assert tail(far[0], wider, **how) > 0.05 * 1.02
+    huge = error._replace(laplaces=(1e9, 0.0, 0.0))
+    assert tail(3e9, huge) == pytest.approx(np.exp(-3), rel=0.03)
 
 
 @pytest.mark.parametrize("public", [False, True])

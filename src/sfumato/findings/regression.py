@@ -129,7 +129,7 @@ class Regression(Document, Shown):
     @cached_property
     def p_value(self) -> float:
         """The probability of halves at least so different if the mean does not change with the covariate."""
-        return tail(lengths(self.chart_error(LEVEL, 0.0, 1.0, 0.0)), float(np.linalg.norm(self.difference)))
+        return tail(float(np.linalg.norm(self.difference)), self.chart_error(LEVEL, 0.0, 1.0, 0.0))
 
     @cached_property
     def p_along(self) -> float | None:
@@ -137,8 +137,7 @@ class Regression(Document, Shown):
         if self.baseline is None or not any(self.baseline):
             return None
         unit = np.array(self.baseline) / np.linalg.norm(self.baseline)
-        error = self.chart_error(LEVEL, 0.0, 1.0, 0.0)
-        return tail(np.abs(error.parts()[0]) + error.cell, abs(float(self.difference @ unit)))
+        return tail(abs(float(self.difference @ unit)), self.chart_error(LEVEL, 0.0, 1.0, 0.0), directions=1)
 
     @property
     def changes(self) -> bool:
@@ -297,13 +296,12 @@ class Regressions(Grouped):
         apart = float(np.linalg.norm(slopes[0] - slopes[1]))
         longest = [each.longest(level) for each in both]
 
-        def draws(*slopes: float) -> Array:
-            """Return draws of the error of the difference, for slopes of these lengths."""
-            pairs = zip(both, slopes, strict=True)
-            return lengths(*(each.chart_error(level, 0.0, each.lever(1.0), b) for each, b in pairs))
+        def errors(*slopes: float) -> list[Error]:
+            """Return those of both slopes, if they are of these lengths."""
+            return [each.chart_error(level, 0.0, each.lever(1.0), b) for each, b in zip(both, slopes, strict=True)]
 
-        radius = float(np.quantile(draws(*longest), 1 - (1 - level) / tests))
-        p_value = tail(draws(*[min(longest)] * 2), apart)  # if they are the same, both are as short
+        radius = float(np.quantile(lengths(*errors(*longest)), 1 - (1 - level) / tests))
+        p_value = tail(apart, *errors(*[min(longest)] * 2))  # if they are the same, both are as short
         return Difference(one, two, level, apart, radius, p_value, p_value, tests, "slopes")
 
 
