@@ -418,7 +418,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
     work.parts = False
     with at_work(f"reading {printable(request.files[0])}"):
         work.load(guess=True)
-    facts = inspection(work.data, work.space, said=bool(request.missing))
+    facts = inspection(work.data, work.space, request.missing)
     lines = list[str]()
     if request.public or request.center or request.region or request.radius is not None:
         request.complete()

@@ -245,8 +245,8 @@ def private_components(
         check_units_of(mean, records.n, unit)
     plan, chart = _plan(known, moment, records.n, promise, int(components), modes, allow_useless)
     where = _where(plan, chart, moment)
-    with paying(budget, plan.facts, {**plan.record.document(), "unit": words}) as payment:
-        release = plan.release_of(Mapped(records, plan.space, partial(plan.products, chart)), words)
+    with paying(budget, plan.facts, {**plan.record.of(points).document(), "unit": words}) as payment:
+        release = plan.release_of(Mapped(records, plan.space, partial(plan.products, chart)), words, data=points)
         return payment.note(Components(count=int(components), **where, release=about_mean(release, mean)))
 
 

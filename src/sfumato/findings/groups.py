@@ -235,14 +235,14 @@ def compare_groups(
     sizes = {name: len(own) for name, (own, _) in parts.items()}
     chart = region.settle(min(sizes.values()), promise.aside(inference)[1])
     plans = {name: plan_group(chart, n, promise, inference, allow_useless, region) for name, n in sizes.items()}
-    first = next(iter(plans.values())).record.document()
+    first = next(iter(plans.values())).record.of(points).document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
     groups = {}
     facts = reduce(or_, (plan.facts for plan in plans.values()))
     with paying(budget, facts, {**first, **about}) as payment:
         for name, plan in plans.items():
             records = Records(region.space, parts[name][0])
-            release = plan.release_of(records, words, degrees=getattr(points, "degrees", None))
+            release = plan.release_of(records, words, data=points)
             groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
         return payment.note(Comparison(epsilon=facts.epsilon, groups=groups, cells=cells))
 

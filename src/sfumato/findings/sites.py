@@ -282,7 +282,7 @@ class Study(Document):
             total = Total(n, [next(numbers) for one in self._noise[: len(self.scales)] for _ in range(one.size)])
             if n:
                 plan = self._plan(n)
-                made = plan.made(plan.record, total, self.unit, secure_generator(), None)
+                made = plan.made(plan.record, total, self.unit, secure_generator())
                 promise = replace(made.guarantee, neighbours=Neighbours.GROUPS if name else Neighbours.UNITS)
                 known = {"guarantee": promise, "whole": made.whole if name else self.whole or made.whole}
                 done[name] = replace(made, mechanism=MechanismOf(SITES, {**made.mechanism.options, **said}), **known)

@@ -1,18 +1,21 @@
 """Specimens made complete and comparable, each by itself from what is public: missing landmarks, and semilandmarks."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array
-from .splines import SINGULAR, bending_energy, beside_public, in_units, lay_over, rotations, spanned, spline
+from .splines import SINGULAR, as_came, bending_energy, beside_public, in_units, lay_over, rotations, spanned, spline
 
 
-def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Array:
+def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Any:
     """Return specimens with estimates of their missing landmarks, each from itself and what is public.
 
     ``points`` are landmarks, (n, k, 2) or (n, k, 3), or one specimen; a landmark of which a coordinate is NaN is missing.  A
     specimen stays as it is if more than half are, or if the others are too few or on a line.  ``reference`` is one public
-    shape, or a public sample, whose incomplete specimens are left aside.  No other record has a part in it.
+    shape, or a public sample, whose incomplete specimens are left aside.  No other record has a part in it.  A Dataset comes
+    back as one, and records of its releases say that this was done.
 
     From a sample an estimate is a conditional mean.  Sample and specimen are laid over the public mean shape by the landmarks
     that are there (ordinary Procrustes superimposition).  With means μ and second moment Σ of coordinates that are there (p)
@@ -24,7 +27,12 @@ def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Array:
     >>> estimate_missing([[0.0, 0.0], [2.0, 0.0], [np.nan, np.nan], [0.0, 2.0]], square).round(12)[2].tolist()
     [2.0, 2.0]
     """
-    return estimated(points, reference)[0].reshape(np.shape(points))
+    return as_came(points, estimated(points, reference)[0], missing="estimated", reference=specimens(reference))
+
+
+def specimens(reference: ArrayLike) -> int:
+    """Return how many public specimens there are: 1 for one shape."""
+    return int(np.prod(np.shape(reference)[:-2]))
 
 
 @np.errstate(over="ignore")  # what is infinite then is refused as such
@@ -77,10 +85,11 @@ def _slopes(known: Array, sought: Array) -> Array:
 
 
 @np.errstate(over="ignore")
-def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str = "bending", rounds: int = 3) -> Array:
+def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str = "bending", rounds: int = 3) -> Any:
     """Return specimens with their semilandmarks slid along tangents towards a public shape, each by itself.
 
-    ``points`` are landmarks, (n, k, 2) or (n, k, 3), or one specimen; those with NaN or an infinite value stay as they are.
+    ``points`` are landmarks, (n, k, 2) or (n, k, 3), one specimen, or a Dataset, which comes back as one, and records of its
+    releases say that this was done.  Those with NaN or an infinite value stay as they are.
     ``reference`` is one public shape, or a public sample, whose mean shape is taken.  ``sliders`` are rows of three landmarks,
     counted from 1: the one before, the semilandmark, the one after; a tangent is the direction from the first to the last.
 
@@ -113,7 +122,8 @@ def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str =
             far = np.linalg.pinv(stiff, rcond=SINGULAR, hermitian=True) @ far
         x[:, on] -= far * tangents
     marks[np.ix_(good, on)] = (back(x) * scale)[:, on]
-    return marks.reshape(np.shape(points))
+    rows = (np.stack([before, on, after], axis=1) + 1).tolist()
+    return as_came(points, marks, slid=by, sliders=rows, reference=specimens(reference))
 
 
 def _triples(sliders: ArrayLike, k: int) -> NDArray[np.intp]:

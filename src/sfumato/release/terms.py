@@ -54,6 +54,12 @@ class After(StrEnum):
     PROJECTED = "projected"  # moved to the nearest point of the region
 
 
+# What a record says of landmarks that were prepared, by name: points on each curve, "estimated", how many public specimens that
+# and sliding went by, "bending" or "distance", the landmarks before, on and after, and pairs of left and right ones.
+PREPARED = {"curves": int, "missing": str, "reference": int, "slid": str, "sliders": list, "symmetric": list}
+PLACES = ("curves", "slid", "sliders", "symmetric")  # by which landmarks of two studies are the same places
+
+
 @dataclass(frozen=True)
 class Named:
     """A statistic by its name, the distance in which its error is stated, and what its promise rests on and nobody checked."""

@@ -276,7 +276,7 @@ class Studio:
         work.load(guess=True)
         data = work.data
         space = work.space
-        facts = inspection(data, space, said=bool(request.missing))
+        facts = inspection(data, space, request.missing)
         rows = len(data)
         if work.parts:
             from pyarrow.parquet import read_metadata
