@@ -557,6 +557,8 @@ def site_init(
         raise ValueError("say the file of each public key and how many units that site has, as oslo.pub=250")
     every = {sf.SiteKey.load(word[1]): (int(word[2]), int(word[3] or word[2])) for word in words if word}
     said = {name: getattr(r, name) for name in ("round", "inference", "unit", "allow_useless") if getattr(r, name)}
+    done = {"curves": int(r.curves) if r.curves.isdecimal() else 0, "missing": "estimated" * ("estimate" in r.missing)}
+    said["prepared"] = {name: what for name, what in (done | {"slid": r.slide_by * bool(r.slide)}).items() if what}
     made = sf.Study.of(public_region(r)[0], every, r.trusted, r.privacy, groups=r.groups.split(","), **said)
     made.save(study, overwrite=False)
     typer.echo("\n".join([*made.words, bold(f"Written: {study}, to be sent to all sites")]))

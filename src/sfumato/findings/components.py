@@ -2,6 +2,7 @@
 and made-up specimens that vary so."""
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import randbits
@@ -32,7 +33,6 @@ LEVEL = 0.95
 ABOVE = 0.9875  # the probability with which no component is said to be above the noise that is not
 CLEAR = 0.2  # of the largest variance that is publicly expected: the noise of a variance that modes are chosen for
 LEARNED = 0.25  # the least weight of the release beside the public sample for synthetic specimens
-NEWER = {"public": None, "weight": 1.0}  # what earlier versions did not write; left out where it says nothing
 
 
 # -- what is released --------------------------------------------------------------------------------------------------------
@@ -50,6 +50,7 @@ class Components(Document, Shown):
     public: Array | None = None  # rows F at the mean with C₀ = FᵀF, where there is a public sample
     weight: float = 1.0  # of the release beside it
 
+    newer: ClassVar[Mapping[str, Any]] = {"public": None, "weight": 1.0}
     format: ClassVar[str] = "sfumato components 1"
     noun: ClassVar[str] = "record of components"
     shown_by: ClassVar[str] = "components"
@@ -186,9 +187,6 @@ class Components(Document, Shown):
         labels = {"ID": names, "synthetic": np.full(size, f"seed {number}")}
         source = f"released components, with seed {number}: synthetic, none of them a record"
         return Dataset(points, self.space.required.kind, "synthetic", labels, source=source)
-
-    def content(self) -> dict[str, Any]:
-        return {name: part for name, part in super().content().items() if name not in NEWER or part != NEWER[name]}
 
     def check(self) -> None:
         p = len(self.axes)

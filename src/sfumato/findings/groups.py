@@ -150,6 +150,7 @@ class Comparison(Grouped):
     groups: Mapping[str, Release]
     cells: Mapping[str, list[str]] = field(default_factory=dict)  # of two factors: both labels of each group
 
+    newer: ClassVar[Mapping[str, Any]] = {"cells": {}}
     format: ClassVar[str] = "sfumato comparison 1"
     noun: ClassVar[str] = "comparison"
     shown_by: ClassVar[str] = "compared"
@@ -180,10 +181,6 @@ class Comparison(Grouped):
     def omnibus(self) -> float:
         """The p-value of equal means of all groups (proofs, Result 15)."""
         return omnibus(*self.numbers(self.groups), noises(next(iter(self.groups.values()))))
-
-    def content(self) -> dict[str, Any]:
-        """Return all of it, of one factor without cells."""
-        return {name: part for name, part in super().content().items() if name != "cells" or part}
 
 
 def compare_groups(

@@ -301,10 +301,11 @@ def prepared(record: Record) -> list[str]:
     public = said.get("reference", 1)
     known = f"{public} public specimens" if public > 1 else "one public shape"
     least = {"bending": "bending energy", "distance": "Procrustes distance"}.get(said.get("slid", ""))
+    many = f"{len(said['sliders'])} " if "sliders" in said else ""
     words = {
         "curves": f"curves and outlines resampled to {said.get('curves')} points each",
         "missing": f"missing landmarks, if any, estimated from {known}",
-        "slid": f"{len(said.get('sliders', ()))} semilandmarks slid to the least {least} from {known}",
+        "slid": f"{many}semilandmarks slid to the least {least} from {known}",
         "symmetric": f"left and right averaged ({len(said.get('symmetric', ()))} pairs)",
     }
     done = [text for name, text in words.items() if name in said]
