@@ -445,7 +445,7 @@ def test_no_key_or_other_file_is_overwritten_by_a_part(folder):
         with pytest.raises(Refusal, match=f"{name}: is there already, and no part of a site: choose another name"):
             contribute(study, "lima", records(0), out=name)
         assert Path(name).read_bytes() == content
-    with pytest.raises(ValueError, match="nowhere/lima.part: cannot be written"):
+    with pytest.raises(ValueError, match=r"nowhere/lima.part: cannot be written"):
         contribute(study, "lima", records(0), out="nowhere/lima.part")
     assert not charges("lima")
     first = contribute(study, "lima", records(0), out="lima.part")

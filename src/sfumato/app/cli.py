@@ -272,18 +272,21 @@ def synthesize(
 def export(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="Record of a release.")],
     out: Annotated[Path, typer.Option(help="Where its value goes.")],
+    at: Annotated[float | None, typer.Option(help="Of a regression: the age, dose or size at which.")] = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a released value in the format of another program.
+    """Write a released value, or those of all groups, in the format of another program.
 
     The ending says which: .tps, .nts, .txt (Morphologika), .mrk.json (3D Slicer), .csv, .npy or .rds (R).
 
     Example: sfumato export mean.json --out mean.nts
+
+    Example: sfumato export regression.json --at 50 --out at50.tps
     """
-    from ..views.outputs import Outputs, check_outputs
+    from ..views.outputs import check_outputs, released_values
 
     check_outputs({"out": out}, [record], force)
-    Outputs(sf.Release.load(record)).write("value", out)
+    sf.write_points(out, released_values(record, at))
     typer.echo(bold(f"Written: {out}"))
 
 

@@ -130,10 +130,16 @@ def _triples(sliders: ArrayLike, k: int) -> NDArray[np.intp]:
     """Return the landmarks before, on and after, from 0: three rows."""
     table = np.asarray(sliders, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(f"sliders are rows of three landmarks: before, slide, after; not an array {table.shape}")
+        raise ValueError(
+            f"sliders are rows of three landmarks: before, slide, after; not an array {table.shape}: give them alone"
+        )
     for row in table.tolist():
         odd = sorted(set(row) - set(range(1, k + 1)))
-        words = f"there is no landmark {odd[0]:g}: specimens have {k}" if odd else f"landmark {row[1]:g} slides twice"
+        words = (
+            f"there is no landmark {odd[0]:g}: specimens have {k}, from 1"
+            if odd
+            else f"landmark {row[1]:g} slides twice"
+        )
         twice = len(set(row)) < 3
         if odd or twice or np.sum(table[:, 1] == row[1]) > 1:
             words = "a landmark stands twice in a row" if twice else words

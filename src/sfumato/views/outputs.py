@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..atomic import check_writable
 from ..errors import Fix, Refusal
-from ..files import write_points
+from ..files import Dataset, write_points
 from ..files.writing import WRITERS
+from ..findings import Comparison, Components, Regression, Regressions
+from ..findings.regression import LOG_SIZE
 from ..release import Release
 from ..shown import Shown
 from .plots import render, write_picture
@@ -58,6 +62,29 @@ def check_comparable(by: str, public: bool) -> None:
             Fix("labels_are_public", True),
             ". If it is private (a diagnosis, say), do not compare by it",
         )
+
+
+def released_values(record: Path, at: float | None = None) -> Dataset:
+    """Return what a record holds, of a regression the mean at a value, for other programs: of groups, the value of each."""
+    head = record.read_bytes()[:60]  # which a document begins with
+    kinds = (Comparison, Regression, Regressions, Components)
+    done: Any = next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
+    if isinstance(done, Components):
+        raise ValueError(f"{record}: holds directions, and no value: 'sfumato synthesize' makes specimens of them")
+    every = getattr(done, "groups", {"": done})
+    first = next(iter(every.values()))
+    if isinstance(first, Regression):
+        sizes = first.covariate == LOG_SIZE
+        if at is None:
+            low, high = np.exp(first.limits) if sizes else first.limits
+            raise ValueError(f"{record}: holds a regression: say at which value, --at, from {low:g} to {high:g}")
+        at = float(np.log(max(at, 1e-300))) if sizes else at
+    elif at is not None:
+        raise ValueError(f"{record}: holds no regression: leave out --at")
+    points = [one.value if at is None else one.at(at) for one in every.values()]
+    space = first.space.known
+    labels = {"ID": np.array([*every])} if len(every) > 1 else {}
+    return Dataset(np.stack(points), "arrays" if space is None else space.kind, labels=labels)
 
 
 @dataclass
