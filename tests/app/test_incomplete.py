@@ -201,7 +201,11 @@ def test_studies_that_were_prepared_otherwise_are_not_combined(files, sfumato):
     for name, more in ways.items():
         code, _, err = sfumato("release", "a.tps", *asked, *more, "--out", f"{name}.json", "--even-if-useless")
         assert code == 0, err
-    for name, words in {"unslid": "slid landmarks", "nearer": "slid landmarks", "even": "slid landmarks"}.items():
+    for name, words in {
+        "unslid": "slid landmarks",
+        "nearer": "slid landmarks",
+        "even": "averaged left and right",
+    }.items():
         code, _, err = sfumato("combine", "slid.json", f"{name}.json", "--people", "apart")
         assert code == 2
         assert f"some of these studies {words} in a way that others did not" in err
@@ -341,7 +345,7 @@ def test_the_python_that_is_shown_does_the_same(files, center):
     ("given", "words"),
     [
         ({"slide": "nowhere.csv"}, "nowhere.csv"),
-        ({"slide": "a.tps"}, "--slide a.tps: sliders are rows of three landmarks: before, slide, after"),
+        ({"slide": "a.tps"}, "--slide a.tps: sliders are rows of three landmarks alone: before, slide, after"),
         ({"slide": "sliders.csv", "slide_by": "force"}, "--slide-by must be 'bending' or 'distance', not 'force'"),
         ({"slide_by": "distance"}, "--slide-by goes with --slide"),
         (

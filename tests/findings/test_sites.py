@@ -442,7 +442,7 @@ def test_no_key_or_other_file_is_overwritten_by_a_part(folder):
     Path("notes.txt").write_text("of the meeting")
     before = {name: Path(name).read_bytes() for name in ("lima.key", "oslo.pub", "lima.ledger", "notes.txt")}
     for name, content in before.items():
-        with pytest.raises(Refusal, match=f"{name}: is there already, and no part of a site: choose another name"):
+        with pytest.raises(Refusal, match=f"{name}: is there already, and no part of a site: give another name"):
             contribute(study, "lima", records(0), out=name)
         assert Path(name).read_bytes() == content
     with pytest.raises(ValueError, match=r"nowhere/lima.part: cannot be written"):
@@ -476,7 +476,7 @@ def test_landmarks_are_prepared_alike_at_all_sites(folder):
     release = study.combine([contribute(study, name, slid) for name in NAMES])
     assert release.prepared == {"slid": "bending"}
     assert (
-        "by public knowledge alone: semilandmarks slid to the least bending energy from one public shape."
+        "by public knowledge alone: all semilandmarks slid to the least bending energy from one public shape."
         in release.describe()
     )
 

@@ -21,7 +21,7 @@ from ..files.writing import check_format
 from ..findings import centroid_size, compare_groups, private_components, private_regression, private_variance
 from ..findings.regression import LOG_SIZE
 from ..findings.session import Session
-from ..landmarks.specimens import estimated, slide, specimens
+from ..landmarks.specimens import estimated, slide
 from ..landmarks.symmetry import read_pairs, symmetrize
 from ..mechanisms.choice import MECHANISMS
 from ..records import Progress
@@ -369,9 +369,7 @@ def completed(r: Request, data: Dataset, reference: Any) -> tuple[Dataset, dict[
         raise refusal(f"<missing:> and <slide> go with landmarks, and these are {data.kind}", missing="estimate")
     if "estimate" in r.missing:
         with _of(Fix("missing", r.missing)):
-            points, bad = estimated(data, reference)
-            said = {"missing": "estimated", "reference": specimens(reference)}
-            data = replace(data, points=points, prepared={**data.prepared, **said})
+            data, bad = estimated(data, reference)
     if r.slide:
         with _of(Fix("slide", r.slide)):
             rows = data.sliders if r.slide == "curves" else read(r.slide, missing="none")

@@ -84,14 +84,11 @@ def _checked(every: list[Any], people: str, weights: str) -> list[Release]:
             raise Refusal("only means by chart can be combined: release them with ", Fix("mechanism", "tangent"))
     if len(every) < 2 or len({*map(attrgetter("sha256"), every)}) < len(every):
         raise Refusal("a combination needs two releases or more, each once")
-    for name in PLACES:
+    for name, what in PLACES.items():
         if len({repr(one.prepared.get(name)) for one in every}) > 1:
-            what = {"curves": "resampled their curves", "symmetric": "averaged left and right"}.get(
-                name, "slid landmarks"
-            )
+            why = f"some of these studies {what} in a way that others did not, or do not say"
             raise Refusal(
-                f"some of these studies {what} in a way that others did not, or that their records do not say, so that their "
-                "landmarks are not the same places: release all prepared alike; in Python, from a Dataset, which notes it"
+                f"{why}, so their landmarks are not the same: prepare all alike; in Python, a Dataset notes it"
             )
     if len({repr((one.statistic, one.space, one.scalar, one.ball.center)) for one in every}) > 1:
         raise Refusal("releases of other statistics, spaces or centres have no common mean: use one public sample")

@@ -499,9 +499,7 @@ def private_regression(
     kept = {(False, False): Neighbours.UNITS, (True, False): Neighbours.COVARIATES, (False, True): Neighbours.GROUPS}
     neighbours = kept.get((covariate_is_public, by is not None), Neighbours.GROUPED_COVARIATES)
     with paying(budget, facts, {**first, **about}) as payment:
-        found = {
-            group: plan.run(*samples[group], words, neighbours, payment.rng, data) for group, plan in plans.items()
-        }
+        found = {one: plan.run(*samples[one], words, neighbours, payment.rng, data) for one, plan in plans.items()}
         return payment.note(found[""] if by is None else Regressions(epsilon=facts.epsilon, groups=found))
 
 

@@ -154,29 +154,21 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
 
 
-def scalar_plan(
-    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: Privacy, inference: float
-) -> Plan:
+def scalar_plan(n: int, limits: tuple[float, float], kind: ScalarStatistic, privacy: Privacy, inference: float) -> Plan:
     """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
     ball = _between(*limits)
     rest = privacy.aside(check_share(inference))[1] if inference else privacy
-    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    base = TangentKNorm(ball, rest, statistic=kind).plan(n)
     if not inference:
         return base
     return Composition(ball, n, privacy, base, spread=Spread.of(privacy, inference))
 
 
 def _release(
-    plan: Plan,
-    records: Records,
-    statistic: ScalarStatistic,
-    unit: str,
-    data: Any,
-    budget: Any = None,
-    after: Any = None,
+    plan: Plan, records: Records, kind: ScalarStatistic, unit: str, data: Any, budget: Any = None, after: Any = None
 ) -> Release:
     """Charge, draw, and say in the record what the number is about."""
-    scalar = statistic.within(plan.record.ball)
+    scalar = kind.within(plan.record.ball)
     public = replace(plan.record.of(data), scalar=scalar).document()
     with paying(budget, plan.facts, {**public, "unit": unit}) as payment:
         return payment.note(about_mean(replace(plan.release_of(records, unit, data=data), scalar=scalar), after))

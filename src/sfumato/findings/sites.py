@@ -98,9 +98,7 @@ class Study(Document):
     round: int = 1
     scales: list[float] = field(default_factory=list)  # of the noise of sums, of any ``trusted`` sites together
     whole: WholeOf | None = None  # by a public sample or model, for as few records as are planned for
-    prepared: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what every site does to landmarks, as terms.PREPARED has it
+    prepared: Mapping[str, Any] = field(default_factory=dict)  # what all do to landmarks: terms.PREPARED
     newer: ClassVar[Mapping[str, Any]] = {"prepared": {}}
     format: ClassVar[str] = "sfumato study of sites 1"
     noun: ClassVar[str] = "study of sites"
@@ -222,9 +220,7 @@ class Study(Document):
         if out is not None:
             check_writable(Path(out), out)
             if Path(out).exists() and Part.format.encode() not in Path(out).read_bytes()[:100]:
-                raise Refusal(
-                    f"{out}: is there already, and no part of a site: choose another name. Nothing was charged"
-                )
+                raise Refusal(f"{out}: is there already, and no part of a site: give another name. Nothing was charged")
         kept = Path(f"{Path(key).resolve()}.{self.sha256[:32]}.part")  # one place, by whatever link the key is named
         with open(key, "rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)  # another process waits, and then finds the part
@@ -235,12 +231,8 @@ class Study(Document):
                 self._make(sums, own, ledger).save(kept, overwrite=False)
                 paid, noted = self._charged(ledger, own.name)
             if kept.exists() and paid and not noted:
-                try:
-                    ledger.complete(paid, Part.load(kept).sha256)
-                except ValueError:
-                    noted = self._charged(ledger, own.name)[1]
-                    if not noted:  # by a copy of this key meanwhile
-                        raise
+                ledger.complete(paid, Part.load(kept).sha256, once=True)
+                noted = self._charged(ledger, own.name)[1]  # which a copy of this key may have been the first to write
             if not kept.exists() or (part := Part.load(kept)).sha256 != (noted or part.sha256):
                 lost = f"{kept} is gone, or not what was given out: put that back, or agree on another round"
                 raise Refusal(f"{lost}. A second part would unmask the first")
@@ -268,9 +260,7 @@ class Study(Document):
         data, column = take_label(as_data(points, self.settled.space), labels)
         if getattr(data, "prepared", {}).get("slid") != self.prepared.get("slid"):
             told = f"by {self.prepared['slid']}" if "slid" in self.prepared else "at none"
-            raise Refusal(
-                f"semilandmarks slide {told} of the sites of this study: slide those of a Dataset in the same way"
-            )
+            raise Refusal(f"semilandmarks slide {told} of the sites of this study: slide those of a Dataset alike")
         asked = (unit if unit is not None or self.unit == RECORD else self.unit, self.unit, how.pop("invalid", "raise"))
         if self.groups == [""]:
             groups = {"": gather(self.settled, data, *asked, **how)[0]}

@@ -27,17 +27,12 @@ def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Any:
     >>> estimate_missing([[0.0, 0.0], [2.0, 0.0], [np.nan, np.nan], [0.0, 2.0]], square).round(12)[2].tolist()
     [2.0, 2.0]
     """
-    return as_came(points, estimated(points, reference)[0], missing="estimated", reference=specimens(reference))
-
-
-def specimens(reference: ArrayLike) -> int:
-    """Return how many public specimens there are: 1 for one shape."""
-    return int(np.prod(np.shape(reference)[:-2]))
+    return estimated(points, reference)[0]
 
 
 @np.errstate(over="ignore")  # what is infinite then is refused as such
-def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Array, dict[int, str]]:
-    """Return the same as a batch, and for each specimen that could not be completed the reason."""
+def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Any, dict[int, str]]:
+    """Return the same, and for each specimen that could not be completed the reason."""
     marks, sample, shape = beside_public(points, reference, "estimate_missing")
     x, scale = in_units(marks)
     k, m = shape.shape
@@ -56,7 +51,7 @@ def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Array, dict[int,
         reasons |= dict.fromkeys(some[~firm].tolist(), "all its landmarks are missing" if pattern.all() else lost)
         if firm.any():
             marks[np.ix_(some[firm], pattern)] = _estimates(x[some[firm]], sample, shape, ~pattern) * scale[some[firm]]
-    return marks, reasons
+    return as_came(points, marks, reference, missing="estimated"), reasons
 
 
 def _estimates(x: Array, sample: Array, shape: Array, there: NDArray[np.bool_]) -> Array:
@@ -123,23 +118,17 @@ def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str =
         x[:, on] -= far * tangents
     marks[np.ix_(good, on)] = (back(x) * scale)[:, on]
     rows = (np.stack([before, on, after], axis=1) + 1).tolist()
-    return as_came(points, marks, slid=by, sliders=rows, reference=specimens(reference))
+    return as_came(points, marks, reference, slid=by, sliders=rows)
 
 
 def _triples(sliders: ArrayLike, k: int) -> NDArray[np.intp]:
     """Return the landmarks before, on and after, from 0: three rows."""
     table = np.asarray(sliders, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(
-            f"sliders are rows of three landmarks: before, slide, after; not an array {table.shape}: give them alone"
-        )
+        raise ValueError(f"sliders are rows of three landmarks alone: before, slide, after; not an array {table.shape}")
     for row in table.tolist():
         odd = sorted(set(row) - set(range(1, k + 1)))
-        words = (
-            f"there is no landmark {odd[0]:g}: specimens have {k}, from 1"
-            if odd
-            else f"landmark {row[1]:g} slides twice"
-        )
+        words = f"there is no landmark {odd[0]:g}, but 1 to {k}" if odd else f"landmark {row[1]:g} slides twice"
         twice = len(set(row)) < 3
         if odd or twice or np.sum(table[:, 1] == row[1]) > 1:
             words = "a landmark stands twice in a row" if twice else words

@@ -2,7 +2,7 @@
 No other specimen changes a bit of it, so long as they lie in memory alike: landmarks are taken by ``take`` and ``compress``."""
 
 from collections.abc import Callable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,12 @@ def as_landmarks(points: ArrayLike, taker: str) -> Array:
     return array.astype(np.float64, order="C").reshape(-1, *array.shape[-2:])
 
 
-def as_came(points: Any, made: Array, **said: Any) -> Any:
-    """Return landmarks in the form in which they came: an array, or the data set, in whose releases stands what was done."""
+def as_came(points: Any, made: Array, reference: Any = None, **said: Any) -> Any:
+    """Return landmarks in the form in which they came: an array, or a data set that says what was done to it."""
     made = made.reshape(np.shape(points))
-    if is_dataclass(points) and not isinstance(points, type):
-        return replace(points, points=made, prepared={**points.prepared, **said})  # type: ignore[attr-defined]
-    return made
+    if reference is not None:
+        said["reference"] = int(np.prod(np.shape(reference)[:-2]))
+    return replace(points, points=made, prepared=points.prepared | said) if hasattr(points, "prepared") else made
 
 
 def beside_public(points: ArrayLike, reference: ArrayLike, taker: str) -> tuple[Array, Array, Array]:

@@ -158,8 +158,9 @@ class Ledger:
 
         return self._write(charged)
 
-    def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``; a charge without such a note still counts."""
+    def complete(self, entry: Entry, release_hash: str, once: bool = False) -> Entry:
+        """Note which release a charge paid for, by its ``sha256``, or with ``once`` return the note that is there already; a
+        charge without such a note still counts."""
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
@@ -167,8 +168,10 @@ class Ledger:
         def noted(book: Book) -> Entry:
             if entry.kind != "charge" or entry not in book.entries:
                 raise ValueError(f"line {entry.sequence} is not a charge of {self.path}")
-            paid = [json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"]
-            if entry.sequence in paid:
+            notes = {json.loads(line.record).get("charge"): line for line in book.entries if line.kind == "release"}
+            if once and entry.sequence in notes:
+                return notes[entry.sequence]
+            if entry.sequence in notes:
                 raise ValueError(f"line {entry.sequence} has already paid for a release")
             return book.following("release", entry.dataset, Decimal(0), text)
 

@@ -57,7 +57,8 @@ class After(StrEnum):
 # What a record says of landmarks that were prepared, by name: points on each curve, "estimated", how many public specimens that
 # and sliding went by, "bending" or "distance", the landmarks before, on and after, and pairs of left and right ones.
 PREPARED = {"curves": int, "missing": str, "reference": int, "slid": str, "sliders": list, "symmetric": list}
-PLACES = ("curves", "slid", "sliders", "symmetric")  # by which landmarks of two studies are the same places
+PLACES = {"curves": "resampled curves", "symmetric": "averaged left and right"}  # what makes landmarks other places
+PLACES |= dict.fromkeys(("slid", "sliders"), "slid landmarks")
 
 
 @dataclass(frozen=True)

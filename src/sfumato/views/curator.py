@@ -90,11 +90,11 @@ def inspection(data: Dataset, space: Space, missing: str) -> dict[str, Any]:
     landmarks are to be estimated, half of them at most, are not bad."""
     n = len(data)
     bad = space.diagnose(data.points)[1] if n else {}
-    told = ""
+    told = []
     if "estimate" in missing and data.kind == "landmarks":
         part = np.any(np.isnan(data.points), axis=2).mean(axis=1)
         bad = {row: reason for row, reason in bad.items() if not 0 < part[row] <= 0.5}
-        told = of_estimates(data, bad, "to be ")
+        told = [*filter(None, [of_estimates(data, bad, "to be ").removeprefix(f"{MARK}: ")])]
     return {
         "format": data.format,
         "kind": data.kind,
@@ -103,7 +103,7 @@ def inspection(data: Dataset, space: Space, missing: str) -> dict[str, Any]:
         "points_from": data.source,
         "bad_records": len(bad),
         "bad": {row: bad[row] for row in sorted(bad)[:5]},
-        "remarks": [*filter(None, [told.removeprefix(f"{MARK}: ")]), *some(remarks(data, space, said=bool(missing)))],
+        "remarks": told + some(remarks(data, space, said=bool(missing))),
         "columns_with_repeats": {name: len(np.unique(data.labels[name])) for name in repeated_labels(data.labels)},
         "exact_copies": n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0,
     }

@@ -64,23 +64,27 @@ def check_comparable(by: str, public: bool) -> None:
         )
 
 
-def released_values(record: Path, at: float | None = None) -> Dataset:
-    """Return what a record holds, of a regression the mean at a value, for other programs: of groups, the value of each."""
+def loaded(record: Path) -> Any:
+    """Return what a record holds, by what it says of itself."""
     head = record.read_bytes()[:60]  # which a document begins with
     kinds = (Comparison, Regression, Regressions, Components)
-    done: Any = next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
+    return next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
+
+
+def values_of(done: Any, at: float | None = None) -> Dataset:
+    """Return the values of a result, of a regression the means at a value, for other programs: of groups, that of each."""
     if isinstance(done, Components):
-        raise ValueError(f"{record}: holds directions, and no value: 'sfumato synthesize' makes specimens of them")
+        raise ValueError("the record holds directions, and no value: 'sfumato synthesize' makes specimens of them")
     every = getattr(done, "groups", {"": done})
     first = next(iter(every.values()))
     if isinstance(first, Regression):
         sizes = first.covariate == LOG_SIZE
         if at is None:
             low, high = np.exp(first.limits) if sizes else first.limits
-            raise ValueError(f"{record}: holds a regression: say at which value, --at, from {low:g} to {high:g}")
+            raise ValueError(f"the record holds a regression: say at which value, --at, from {low:g} to {high:g}")
         at = float(np.log(max(at, 1e-300))) if sizes else at
     elif at is not None:
-        raise ValueError(f"{record}: holds no regression: leave out --at")
+        raise ValueError("the record holds no regression: leave out --at")
     points = [one.value if at is None else one.at(at) for one in every.values()]
     space = first.space.known
     labels = {"ID": np.array([*every])} if len(every) > 1 else {}
@@ -114,9 +118,8 @@ class Outputs:
             write_picture(self.figure, path, self.words)
         elif what == "report":
             write_report(self.done, path, self.links, self.channels, image=render(self.figure, words=self.words))
-        elif isinstance(self.done, Release):
-            space = self.done.space.known
-            write_points(path, self.done.value, "arrays" if space is None else space.kind)
+        else:
+            write_points(path, values_of(self.done))
 
     def write_beside(self, record: Path, outputs: Mapping[str, Path]) -> None:
         """Write outputs by their wishes, once the record is saved: an error says that nothing is to be released again."""

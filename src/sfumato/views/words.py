@@ -297,19 +297,17 @@ def _beyond(release: Release) -> Iterator[Fact]:
 
 def prepared(record: Record) -> list[str]:
     """Return what each specimen went through before anything else, as was asked for: a sentence, or none."""
-    said = record.prepared
-    public = said.get("reference", 1)
-    known = f"{public} public specimens" if public > 1 else "one public shape"
+    said: dict[str, Any] = {"reference": 1, "sliders": (), "symmetric": (), **record.prepared}
+    known = f"{said['reference']} public specimens" if said["reference"] > 1 else "one public shape"
     least = {"bending": "bending energy", "distance": "Procrustes distance"}.get(said.get("slid", ""))
-    many = f"{len(said['sliders'])} " if "sliders" in said else ""
     words = {
         "curves": f"curves and outlines resampled to {said.get('curves')} points each",
         "missing": f"missing landmarks, if any, estimated from {known}",
-        "slid": f"{many}semilandmarks slid to the least {least} from {known}",
-        "symmetric": f"left and right averaged ({len(said.get('symmetric', ()))} pairs)",
+        "slid": f"{len(said['sliders']) or 'all'} semilandmarks slid to the least {least} from {known}",
+        "symmetric": f"left and right averaged ({len(said['symmetric'])} pairs)",
     }
-    done = [text for name, text in words.items() if name in said]
-    return [f"each specimen by itself, by public knowledge alone: {'; '.join(done)}."] if done else []
+    done = "; ".join(text for name, text in words.items() if name in record.prepared)
+    return [f"each specimen by itself, by public knowledge alone: {done}."] if done else []
 
 
 # -- parts of sentences -------------------------------------------------------------------------------------------------------
