@@ -180,11 +180,13 @@ def test_means_of_groups_and_of_a_regression_are_exported(sfumato, tmp_path):
     assert sfumato("export", "size.json", "--at", "50", "--out", "size.npy")[0] == 0
     np.testing.assert_array_equal(np.load("size.npy"), size.at(np.log(50)))
     for asked, words in {
-        ("line.json",): "the record holds a regression: say at which value, --at, from 20 to 90",
-        ("size.json",): "the record holds a regression: say at which value, --at, from 20 to 90",
+        ("line.json",): "line.json: holds a regression: a regression is written --at a value, a mean without that",
         ("line.json", "--at", "95"): "95 is outside the public limits, 20 to 90",
-        ("groups.json", "--at", "50"): "the record holds no regression: leave out --at",
-        ("directions.json",): "the record holds directions, and no value: 'sfumato synthesize' makes specimens of them",
+        ("groups.json", "--at", "50"): "groups.json: holds a comparison: a regression is written --at a value",
+        (
+            "directions.json",
+        ): "holds a record of components: a regression is written --at a value, a mean without that, and of "
+        "directions 'sfumato synthesize' makes specimens",
     }.items():
         code, _, err = sfumato("export", *asked, "--out", "none.csv")
         assert (code, words in err) == (2, True), err

@@ -283,10 +283,10 @@ def export(
 
     Example: sfumato export regression.json --at 50 --out at50.tps
     """
-    from ..views.outputs import check_outputs, loaded, values_of
+    from ..views.outputs import check_outputs, values_in
 
     check_outputs({"out": out}, [record], force)
-    sf.write_points(out, values_of(loaded(record), at))
+    sf.write_points(out, values_in(record, at))
     typer.echo(bold(f"Written: {out}"))
 
 

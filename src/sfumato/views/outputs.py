@@ -64,31 +64,21 @@ def check_comparable(by: str, public: bool) -> None:
         )
 
 
-def loaded(record: Path) -> Any:
-    """Return what a record holds, by what it says of itself."""
-    head = record.read_bytes()[:60]  # which a document begins with
+def values_in(record: Path, at: float | None = None) -> Dataset:
+    """Return the value that a record holds, of groups each of them, of a regression the mean at a value."""
     kinds = (Comparison, Regression, Regressions, Components)
-    return next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
-
-
-def values_of(done: Any, at: float | None = None) -> Dataset:
-    """Return the values of a result, of a regression the means at a value, for other programs: of groups, that of each."""
-    if isinstance(done, Components):
-        raise ValueError("the record holds directions, and no value: 'sfumato synthesize' makes specimens of them")
+    head = record.read_bytes()[:60]  # where a document says what it is
+    done: Any = next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
     every = getattr(done, "groups", {"": done})
     first = next(iter(every.values()))
-    if isinstance(first, Regression):
-        sizes = first.covariate == LOG_SIZE
-        if at is None:
-            low, high = np.exp(first.limits) if sizes else first.limits
-            raise ValueError(f"the record holds a regression: say at which value, --at, from {low:g} to {high:g}")
-        at = float(np.log(max(at, 1e-300))) if sizes else at
-    elif at is not None:
-        raise ValueError("the record holds no regression: leave out --at")
-    points = [one.value if at is None else one.at(at) for one in every.values()]
+    if isinstance(first, Components) or isinstance(first, Regression) == (at is None):
+        ways = "a regression is written --at a value, a mean without that, and of directions 'sfumato synthesize' makes"
+        raise ValueError(f"{record}: holds a {done.noun}: {ways} specimens")
+    place = np.log(at) if at and at > 0 and first.covariate == LOG_SIZE else at
+    points = np.stack([one.value if at is None else one.at(place) for one in every.values()])
     space = first.space.known
     labels = {"ID": np.array([*every])} if len(every) > 1 else {}
-    return Dataset(np.stack(points), "arrays" if space is None else space.kind, labels=labels)
+    return Dataset(points, "arrays" if space is None else space.kind, labels=labels)
 
 
 @dataclass
@@ -118,8 +108,9 @@ class Outputs:
             write_picture(self.figure, path, self.words)
         elif what == "report":
             write_report(self.done, path, self.links, self.channels, image=render(self.figure, words=self.words))
-        else:
-            write_points(path, values_of(self.done))
+        elif isinstance(self.done, Release):
+            space = self.done.space.known
+            write_points(path, self.done.value, "arrays" if space is None else space.kind)
 
     def write_beside(self, record: Path, outputs: Mapping[str, Path]) -> None:
         """Write outputs by their wishes, once the record is saved: an error says that nothing is to be released again."""
