@@ -588,6 +588,8 @@ def site_contribute(request: Request) -> None:
     work.load()
     work.reference = study.settled.space.present(study.settled.center)
     work.complete()
+    if work.told:
+        typer.echo(bold(work.told), err=True)
     how = {"labels": work.columns.get("by"), "unit": work.unit_of(request.unit)["unit"]}
     ledger = sf.Ledger(request.ledger, request.dataset or None)
     study.contribute(work.data, request.key, ledger, out, agreed=request.agreed, invalid=request.invalid, **how)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..atomic import check_writable
-from ..errors import Refusal, printable
+from ..errors import Fix, Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import group_name
 from ..files.people import RECORD
@@ -259,8 +259,8 @@ class Study(Document):
         """Return the sums of records in whole numbers, of each group in turn, and how many units it has."""
         data, column = take_label(as_data(points, self.settled.space), labels)
         if getattr(data, "prepared", {}).get("slid") != self.prepared.get("slid"):
-            told = f"by {self.prepared['slid']}" if "slid" in self.prepared else "at none"
-            raise Refusal(f"semilandmarks slide {told} of the sites of this study: slide those of a Dataset alike")
+            told = f"semilandmarks by {self.prepared['slid']}" if "slid" in self.prepared else "no semilandmarks"
+            raise Refusal(f"all sites of this study slide {told}, and these records do not: see ", Fix("slide", ...))
         asked = (unit if unit is not None or self.unit == RECORD else self.unit, self.unit, how.pop("invalid", "raise"))
         if self.groups == [""]:
             groups = {"": gather(self.settled, data, *asked, **how)[0]}

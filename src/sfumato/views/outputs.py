@@ -64,11 +64,17 @@ def check_comparable(by: str, public: bool) -> None:
         )
 
 
+def loaded(record: Path) -> Any:
+    """Return the result that a record holds."""
+    with record.open("rb") as file:
+        start = file.read(60)  # where a document says what it is
+    kinds = (Comparison, Regression, Regressions, Components)
+    return next((kind for kind in kinds if kind.format.encode() in start), Release).load(record)
+
+
 def values_in(record: Path, at: float | None = None) -> Dataset:
     """Return the value that a record holds, of groups each of them, of a regression the mean at a value."""
-    kinds = (Comparison, Regression, Regressions, Components)
-    head = record.read_bytes()[:60]  # where a document says what it is
-    done: Any = next((kind for kind in kinds if kind.format.encode() in head), Release).load(record)
+    done = loaded(record)
     every = getattr(done, "groups", {"": done})
     first = next(iter(every.values()))
     if isinstance(first, Components) or isinstance(first, Regression) == (at is None):
