@@ -1,26 +1,29 @@
 # -- releases ------------------------------------------------------------------------------------------------------------
 private_mean <- function(A, public = NULL, epsilon, ..., center = NULL, radius = NULL, relation = "related",
-                         points = NULL, delta = NULL, ledger = NULL, dataset = NULL, out = NULL) {
+                         points = NULL, missing = NULL, slide = NULL, slide_by = "bending", delta = NULL, ledger = NULL,
+                         dataset = NULL, out = NULL) {
   plainly({
-    known <- known_of(public, center, radius, relation, points, A)
+    known <- known_of(public, center, radius, relation, points, missing, slide, slide_by, A)
     given <- c(known["data"], known["region"])
     released(pay("private_mean", given, epsilon, delta, ledger, dataset, out, ...))
   })
 }
 
 compare_groups <- function(A, groups, public = NULL, epsilon, ..., center = NULL, radius = NULL, relation = "related",
-                           points = NULL, delta = NULL, ledger = NULL, dataset = NULL, out = NULL) {
+                           points = NULL, missing = NULL, slide = NULL, slide_by = "bending", delta = NULL, ledger = NULL,
+                         dataset = NULL, out = NULL) {
   plainly({
-    known <- known_of(public, center, radius, relation, points, A)
+    known <- known_of(public, center, radius, relation, points, missing, slide, slide_by, A)
     given <- c(known["data"], list(as.list(as.character(groups))), known["region"])
     compared(pay("compare_groups", given, epsilon, delta, ledger, dataset, out, ...))
   })
 }
 
 regress <- function(A, covariate, public = NULL, epsilon, limits = NULL, ..., center = NULL, radius = NULL,
-                    relation = "related", points = NULL, delta = NULL, ledger = NULL, dataset = NULL, out = NULL) {
+                    relation = "related", points = NULL, missing = NULL, slide = NULL, slide_by = "bending", delta = NULL,
+                    ledger = NULL, dataset = NULL, out = NULL) {
   plainly({
-    known <- known_of(public, center, radius, relation, points, A)
+    known <- known_of(public, center, radius, relation, points, missing, slide, slide_by, A)
     given <- c(known["data"], list(as.list(as.numeric(covariate))), known["region"])
     within <- if (!is.null(limits)) do.call(reticulate::tuple, as.list(as.numeric(limits)))
     regressed(pay("private_regression", given, epsilon, delta, ledger, dataset, out, limits = within, ...))
@@ -28,15 +31,12 @@ regress <- function(A, covariate, public = NULL, epsilon, limits = NULL, ..., ce
 }
 
 plan <- function(public = NULL, n, epsilon, ..., center = NULL, radius = NULL, relation = "related", points = NULL,
-                 delta = NULL) {
+                 missing = NULL, slide = NULL, slide_by = "bending", delta = NULL) {
   plainly({
-    known <- known_of(public, center, radius, relation, points)
+    known <- known_of(public, center, radius, relation, points, missing, slide, slide_by)
     rows <- do.call(python()$plan, c(list(known$region, n = as.integer(n), ...), price(epsilon, delta)))
     field <- function(name, none) {
-      sapply(seq_along(rows) - 1L, function(i) {
-        value <- reticulate::py_to_r(rows[i][[name]])
-        if (is.null(value)) none else value
-      })
+      sapply(seq_along(rows) - 1L, function(i) if (is.na(value <- number(rows[i][[name]]))) none else value)
     }
     numbers <- sapply(c("median_error", "error_95", "noise_95", "gain", "directions"), field, none = NA_real_,
                       simplify = FALSE)
@@ -45,36 +45,45 @@ plan <- function(public = NULL, n, epsilon, ..., center = NULL, radius = NULL, r
 }
 
 release_tps <- function(x, file) {
-  shapes <- x$value
-  if (is.null(shapes)) stop("a release of private_mean() has a value to write, not ", class(x)[1], call. = FALSE)
-  plainly(python()$write_points(path.expand(file), to_python(shapes), "landmarks"))
+  if (is.null(x$value)) stop("a release of private_mean() has a value to write, not ", class(x)[1], call. = FALSE)
+  plainly(python()$write_points(path.expand(file), to_python(x$value), "landmarks"))
   invisible(file)
 }
 
 # -- public knowledge and specimens --------------------------------------------------------------------------------------
-known_of <- function(public, center, radius, relation, points, A = NULL) {
+known_of <- function(public, center, radius, relation, points, missing, slide, slide_by, A = NULL) {
   sf <- python()
-  from_file <- is.character(public)
-  if (from_file && grepl("\\.json$", public)) {
-    region <- sf$load_region(path.expand(public))
-    reference <- to_r(region$space$present(region$center))
-    return(list(region = region, data = if (!is.null(A)) to_python(specimens(A, points, reference))))
+  if (!is.null(missing) && !identical(missing, "estimate")) {
+    stop("missing = \"estimate\" estimates landmarks that are NA; set codes to NA first, as A[A == -999] <- NA")
   }
   curves <- if (!is.null(points)) as.integer(points)
-  if (from_file) public <- aperm(to_r(sf$read(path.expand(public), curves = curves)$points), c(2, 3, 1))
-  if (is.null(public) && (is.null(center) || is.null(radius))) {
-    stop("say what is publicly known of where the specimens lie: public = specimens that anyone may see, ",
-         "or center = one public specimen, and radius")
+  rows <- if (is.character(slide)) sf$read(path.expand(slide), missing = "none")
+  rows <- if (is.null(rows) && !is.null(slide)) to_python(as.matrix(slide)) else rows
+  ready <- function(array) { # each specimen by itself, from what is public; the record says that it was asked for
+    said <- if (is.list(shapes_in(A)) && !is.null(points)) reticulate::dict(curves = curves) else reticulate::dict()
+    data <- sf$Dataset(array, "landmarks", prepared = said)
+    if (!is.null(missing)) data <- sf$estimate_missing(data, reference)
+    if (is.null(rows)) data else sf$slide(data, reference, rows, by = slide_by)
   }
-  reference <- first_of(if (is.null(public)) center else public)
-  known <- specimens(if (is.null(public)) list(reference) else public, points, reference)
-  space <- if (ncol(known) == 2) sf$PlanarShapes(nrow(known)) else sf$Shapes3D(nrow(known))
-  if (is.null(public)) {
-    region <- sf$Ball(space, to_python(known[, , 1]), as.numeric(radius))
+  if (is.character(public) && grepl("\\.json$", public)) {
+    region <- sf$load_region(path.expand(public))
+    reference <- region$space$present(region$center)
+    first <- to_r(reference)
   } else {
-    region <- sf$Ellipsoid$from_sample(space, to_python(known), relation)
+    file <- if (is.character(public)) sf$read(path.expand(public), curves = curves, missing = missing)
+    if (!is.null(file)) public <- aperm(to_r(file$points), c(2, 3, 1))
+    if (is.null(public) && (is.null(center) || is.null(radius))) {
+      stop("say what is publicly known of where the specimens lie: public = specimens that anyone may see, ",
+           "or center = one public specimen, and radius")
+    }
+    first <- first_of(if (is.null(public)) center else public)
+    known <- specimens(if (is.null(public)) list(first) else public, points, first)
+    space <- if (ncol(known) == 2) sf$PlanarShapes(nrow(known)) else sf$Shapes3D(nrow(known))
+    reference <- to_python(if (is.null(public)) known[, , 1] else known)
+    region <- if (!is.null(public)) sf$Ellipsoid$from_sample(space, ready(reference), relation) else
+      sf$Ball(space, reference, as.numeric(radius))
   }
-  list(region = region, data = if (!is.null(A)) to_python(specimens(A, points, reference)))
+  list(region = region, data = if (!is.null(A)) ready(to_python(specimens(A, points, first))))
 }
 
 shapes_in <- function(A) {
@@ -134,14 +143,12 @@ to_r <- function(array) {
   aperm(array(numbers, rev(size)), rev(seq_along(size)))
 }
 
-number <- function(x) {
-  value <- reticulate::py_to_r(x)
-  if (is.null(value)) NA else value
-}
+number <- function(x) if (is.null(value <- reticulate::py_to_r(x))) NA else value
 
-price <- function(epsilon, delta) {
+listed <- function(x) reticulate::py_to_r(reticulate::import_builtins(FALSE)$list(x))
+
+price <- function(epsilon, delta)
   if (is.null(delta)) list(epsilon = as.numeric(epsilon)) else list(privacy = python()$ApproxDP(epsilon, delta))
-}
 
 pay <- function(name, given, epsilon, delta, ledger, dataset, out, ...) {
   sf <- python()
@@ -176,9 +183,9 @@ released <- function(release) {
 }
 
 compared <- function(found) {
-  names <- unlist(reticulate::py_to_r(reticulate::import_builtins(FALSE)$list(found$groups$keys())))
+  names <- unlist(listed(found$groups$keys()))
   every <- lapply(names, function(name) to_r(found$groups[[name]]$value))
-  pairs <- lapply(reticulate::py_to_r(reticulate::import_builtins(FALSE)$list(found$pairs)), unlist)
+  pairs <- lapply(listed(found$pairs), unlist)
   tests <- lapply(pairs, function(pair) found$difference(pair[1], pair[2]))
   test <- function(name) sapply(tests, function(one) number(one[[name]]))
   table <- data.frame(first = sapply(pairs, `[`, 1), second = sapply(pairs, `[`, 2), p_value = test("p_value"),
@@ -189,7 +196,7 @@ compared <- function(found) {
 
 regressed <- function(found) {
   if (reticulate::py_has_attr(found, "groups")) {
-    names <- unlist(reticulate::py_to_r(reticulate::import_builtins(FALSE)$list(found$groups$keys())))
+    names <- unlist(listed(found$groups$keys()))
     return(setNames(lapply(names, function(name) regressed(found$groups[[name]])), names))
   }
   result("sfumato_regression", found, at = function(value) plainly(to_r(found$at(as.numeric(value)))),
@@ -245,6 +252,5 @@ plot.sfumato_comparison <- function(x, links = NULL, ...) {
 }
 
 plot.sfumato_regression <- function(x, links = NULL, ...) {
-  shapes <- setNames(lapply(x$values, x$at), paste("at", signif(x$values, 3)))
-  draw(shapes, links, "Private regression", sprintf("test of no change: p = %.2g", x$p_value), ...)
+  draw(setNames(lapply(x$values, x$at), paste("at", signif(x$values, 3))), links, "Private regression", sprintf("test of no change: p = %.2g", x$p_value), ...)
 }

@@ -125,9 +125,119 @@ def test_estimates_are_shown_to_the_curator_and_counted_nowhere(files, sfumato):
     assert "landmark 1, 5, 9; record 40" in told
     written = [Path(name).read_text(encoding="utf-8") for name in ("mean.json", "mean.html")]
     for text in (out, *written):
-        assert "missing" not in text
         assert "estimated:" not in text
+        assert "in 3 of 120" not in text
+    for text in (out, written[1]):  # that it was asked for is public
+        assert text.count("missing landmarks, if any, estimated from 30 public specimens") == 1
     assert '"n": 120' in written[0]
+    assert sf.Release.load("mean.json").prepared == {"missing": "estimated", "reference": 30}
+
+
+def test_records_say_what_was_asked_for_whatever_the_specimens_lack(files, sfumato, tmp_path):
+    """The same words for specimens of which none lacks anything: what is said does not depend on the records."""
+    holed, _ = files
+    tps(tmp_path / "none.tps", np.nan_to_num(holed, nan=310.0))
+    asked = ("--public", "public.tps", "--missing", "estimate", "--slide", "sliders.csv", "--epsilon", "8")
+    asked += ("--symmetric", "1-2,3-4", "--unit", "one record", "--even-if-useless", "--force", "--report", "one.md")
+    commands = {
+        "release": (sf.Release, lambda done: done, ("--inference", "0.1", "--steps", "2")),
+        "compare": (
+            sf.Comparison,
+            lambda done: next(iter(done.groups.values())),
+            ("--by", "SEX", "--labels-are-public"),
+        ),
+        "regress": (sf.Regression, lambda done: done.halves, ("--on", "size", "--limits", "100:2000", "--test-only")),
+        "components": (sf.Components, lambda done: done.release, ()),
+    }
+    said = {"missing": "estimated", "reference": 30, "slid": "bending", "sliders": [*map(list, SLIDERS)]}
+    words = "missing landmarks, if any, estimated from 30 public specimens; 3 semilandmarks slid to the least bending energy"
+    for command, (kind, release, more) in commands.items():
+        for file in ("a.tps", "none.tps"):
+            sf.Ledger.create(f"{command}-{file}.ledger", 8)
+            code, _, err = sfumato(
+                command, file, *asked, *more, "--out", "one.json", "--ledger", f"{command}-{file}.ledger"
+            )
+            assert code == 0, err
+            done = kind.load("one.json")
+            assert release(done).prepared == said | {"symmetric": [[1, 2], [3, 4]]}
+            assert f"{words} from 30 public specimens; left and right averaged (2 pairs)." in done.describe()
+            assert words in Path("one.md").read_text(encoding="utf-8")
+            charge = sf.Ledger(f"{command}-{file}.ledger").verify().entries[1]
+            assert '"slid":"bending"' in charge.record.replace(" ", "")
+
+
+def test_a_data_set_that_is_prepared_in_python_says_so_too(files):
+    _, public = files
+    data = sf.read("a.tps", missing="estimate")
+    done = sf.symmetrize(sf.slide(sf.estimate_missing(data, public[0]), public, SLIDERS, by="distance"), [(1, 2)])
+    said = {"missing": "estimated", "slid": "distance", "sliders": [*map(list, SLIDERS)], "reference": 30}
+    assert done.prepared == said | {"symmetric": [[1, 2]]}
+    assert done.labels is data.labels
+    assert isinstance(sf.slide(data.points, public, SLIDERS), np.ndarray)
+
+
+def test_studies_that_were_prepared_otherwise_are_not_combined(files, sfumato):
+    asked = (
+        "--unit",
+        "one record",
+        "--epsilon",
+        "8",
+        "--mechanism",
+        "tangent",
+        "--center",
+        "center.tps",
+        "--radius",
+        "0.3",
+    )
+    asked += ("--missing", "estimate")
+    slid = ("--slide", "sliders.csv")
+    ways = {
+        "unslid": (),
+        "slid": slid,
+        "again": slid,
+        "nearer": (*slid, "--slide-by", "distance"),
+        "even": ("--symmetric", "1-2"),
+    }
+    for name, more in ways.items():
+        code, _, err = sfumato("release", "a.tps", *asked, *more, "--out", f"{name}.json", "--even-if-useless")
+        assert code == 0, err
+    for name, words in {
+        "unslid": "slid landmarks",
+        "nearer": "slid landmarks",
+        "even": "averaged left and right",
+    }.items():
+        code, _, err = sfumato("combine", "slid.json", f"{name}.json", "--people", "apart")
+        assert code == 2
+        assert f"some of these studies {words} in a way that others did not" in err
+    code, _, err = sfumato("combine", "unslid.json", "even.json", "--people", "apart")
+    assert "some of these studies averaged left and right in a way that others did not" in err
+    code, _, err = sfumato("combine", "slid.json", "again.json", "--people", "apart")
+    assert code == 0, err
+    assert sf.Release.load("combined.json").prepared == sf.Release.load("slid.json").prepared
+
+
+def test_the_curator_hears_which_landmarks_are_estimated_often(files, sfumato, tmp_path):
+    holed, _ = files
+    asked = ("--unit", "one record", "--public", "public.tps", "--missing", "estimate", "--epsilon", "1")
+    for rows, often in (
+        (24, ""),
+        (25, "Estimated often: landmark 3 in 25. That draws the mean towards what is public"),
+    ):
+        points = np.nan_to_num(holed, nan=310.0)
+        points[:rows, 2] = np.nan
+        tps(tmp_path / "often.tps", points)
+        told = sfumato("release", "often.tps", *asked, "--even-if-useless", "--force")[2]
+        assert f"Curator only: missing landmarks estimated: {rows}, in {rows} of 120" in told
+        assert ("Estimated often" in told, often in told) == (bool(often), True)
+        assert "often" not in Path("mean.json").read_text(encoding="utf-8")
+
+
+def test_inspection_shows_what_will_be_estimated(files, sfumato):
+    code, out, _ = sfumato("inspect", "worse.tps", "--missing", "estimate")
+    assert code == 0
+    assert "Bad records: 1\n  record 11 (line " in out
+    assert "To look at: missing landmarks to be estimated: 6, in 3 of 120 specimens: record 3 (line " in out
+    assert "Bad records: 4" in sfumato("inspect", "worse.tps")[1]
 
 
 def test_incomplete_specimens_are_refused_unless_it_is_said(files, sfumato):
@@ -181,7 +291,7 @@ def test_every_command_takes_them(files, sfumato, command):
         assert sfumato("plan", "--public", "public.tps", "--n", "4000", "--epsilon", "1")[0] == 2
     elif command == "inspect":
         code, out, err = sfumato("inspect", "worse.tps", *wishes, "--public", "public.tps")
-        assert "Bad records: 4" in out
+        assert "Bad records: 1" in out
     else:
         assert sfumato("release", *asked)[0] == 0
         code, _, err = sfumato(
@@ -235,7 +345,7 @@ def test_the_python_that_is_shown_does_the_same(files, center):
     ("given", "words"),
     [
         ({"slide": "nowhere.csv"}, "nowhere.csv"),
-        ({"slide": "a.tps"}, "--slide a.tps: sliders are rows of three landmarks: before, slide, after"),
+        ({"slide": "a.tps"}, "--slide a.tps: sliders are rows of three landmarks alone: before, slide, after"),
         ({"slide": "sliders.csv", "slide_by": "force"}, "--slide-by must be 'bending' or 'distance', not 'force'"),
         ({"slide_by": "distance"}, "--slide-by goes with --slide"),
         (

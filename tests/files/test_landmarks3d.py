@@ -279,7 +279,7 @@ def test_inspection_in_three_dimensions(load):
     coded = SOLID.copy()
     coded[2, 3, 2] = np.nan
     data = load(tps(coded).replace("nan", "NA"))
-    words = inspection_in_words(data, Solid(5), inspection(data, Solid(5), said=False))
+    words = inspection_in_words(data, Solid(5), inspection(data, Solid(5), ""))
     assert "TPS, 4 records of 5 landmarks in 3 dimensions\nThe points are the landmarks of LM3=5" in words
     assert "Bad records: 1\n  record 2 (line 15; ID 'c'): holds NaN" in words
 

@@ -148,3 +148,45 @@ def test_a_value_that_cannot_be_held_is_refused_before_the_charge(sfumato, tmp_p
     code, _, err = sfumato("release", "points.npy", *ways, "--value", "mean.rds")
     assert code == 0, err
     assert np.array_equal(read("mean.rds", sf.Euclidean(2)).points[0], sf.Release.load("mean.json").value)
+
+
+def test_means_of_groups_and_of_a_regression_are_exported(sfumato, tmp_path):
+    rng = np.random.default_rng(0)
+    ball = sf.Ball(sf.PlanarShapes(landmarks=5), SHAPE := rng.normal(size=(5, 2)), 0.3)
+    points = SHAPE + rng.normal(0, 0.02, (9000, 5, 2))
+    labels, age = np.resize(["f", "m"], 9000), rng.uniform(20, 80, 9000)
+    found = sf.compare_groups(points, labels, ball, 4.0)
+    line = sf.private_regression(points, age, ball, 9.0, limits=(20, 90))
+    both = sf.private_regression(points, age, ball, 9.0, limits=(20, 90), by=labels)
+    size = sf.private_regression(
+        points, np.log(age), ball, 9.0, limits=tuple(np.log([20, 90])), name="log centroid size"
+    )
+    kept = {
+        "groups": found,
+        "line": line,
+        "both": both,
+        "size": size,
+        "directions": sf.private_components(points, ball, 9.0),
+    }
+    for name, done in kept.items():
+        done.save(f"{name}.json")
+    assert sfumato("export", "groups.json", "--out", "groups.tps")[0] == 0
+    read = sf.read("groups.tps")
+    assert read.labels["ID"].tolist() == ["f", "m"]
+    np.testing.assert_array_equal(read.points, [one.value for one in found.groups.values()])
+    for name, value in {"line": [line.at(50)], "both": [each.at(50) for each in both.groups.values()]}.items():
+        assert sfumato("export", f"{name}.json", "--at", "50", "--out", f"{name}.csv")[0] == 0
+        np.testing.assert_array_equal(sf.read(f"{name}.csv", sf.PlanarShapes(5)).points, value)
+    assert sfumato("export", "size.json", "--at", "50", "--out", "size.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("size.npy"), size.at(np.log(50)))
+    for asked, words in {
+        ("line.json",): "line.json: holds a regression: a regression is written --at a value, a mean without that",
+        ("line.json", "--at", "95"): "95 is outside the public limits, 20 to 90",
+        ("groups.json", "--at", "50"): "groups.json: holds a comparison: a regression is written --at a value",
+        (
+            "directions.json",
+        ): "holds a record of components: a regression is written --at a value, a mean without that, and of "
+        "directions 'sfumato synthesize' makes specimens",
+    }.items():
+        code, _, err = sfumato("export", *asked, "--out", "none.csv")
+        assert (code, words in err) == (2, True), err

@@ -412,6 +412,107 @@ def test_two_processes_at_once_pay_once(folder):
     assert len(charges("lima")) == 1
 
 
+def test_two_copies_of_a_key_at_once_pay_once_and_one_gives_out_a_part(folder, monkeypatch):
+    """The copy draws while the original is between its look into the ledger and its charge: one charge, one part."""
+    study = study_of()
+    Path("copy").mkdir()
+    Path("copy/lima.key").touch(0o600)
+    Path("copy/lima.key").write_bytes(Path("lima.key").read_bytes())
+    book = sf.Ledger("lima.ledger")
+    charge, complete = book.charge, book.complete
+    for name, given in (("charge", charge), ("complete", complete)):
+        study, done = in_round(study, study.round + 1), []
+
+        def late(*arguments, given=given, study=study, done=done, **more):
+            copy = study.contribute(records(1), "copy/lima.key", sf.Ledger("lima.ledger"), agreed=study.code)
+            done.append(copy.sha256)
+            return given(*arguments, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(book, name, late)
+            with pytest.raises(Refusal, match="or not what was given out"):
+                study.contribute(records(0), "lima.key", book, "lima.part", agreed=study.code)
+        assert not Path("lima.part").exists()
+        assert sum(study.sha256 in line.record for line in charges("lima")) == 1
+        assert sum(done[0] in line.record for line in sf.Ledger("lima.ledger").verify().entries) == 1
+
+
+def test_no_key_or_other_file_is_overwritten_by_a_part(folder):
+    study = study_of()
+    Path("notes.txt").write_text("of the meeting")
+    before = {name: Path(name).read_bytes() for name in ("lima.key", "oslo.pub", "lima.ledger", "notes.txt")}
+    for name, content in before.items():
+        with pytest.raises(Refusal, match=f"{name}: is there already, and no part of a site: give another name"):
+            contribute(study, "lima", records(0), out=name)
+        assert Path(name).read_bytes() == content
+    with pytest.raises(ValueError, match=r"nowhere/lima.part: cannot be written"):
+        contribute(study, "lima", records(0), out="nowhere/lima.part")
+    assert not charges("lima")
+    first = contribute(study, "lima", records(0), out="lima.part")
+    second = contribute(
+        in_round(study, 2), "lima", records(0), out="lima.part"
+    )  # a part of an earlier round is replaced
+    assert Part.load("lima.part").sha256 == second.sha256 != first.sha256
+
+
+def test_landmarks_are_prepared_alike_at_all_sites(folder):
+    space = sf.PlanarShapes(landmarks=6)
+    made = np.random.default_rng(0).normal(size=(6, 2)) + np.random.default_rng(1).normal(0, 0.02, (200, 6, 2))
+    data = sf.Dataset(made, "landmarks")
+    slid = sf.slide(data, made[0], [(1, 2, 3)])
+    plain = study_of(sf.Ball(space, made[0], 0.2))
+    assert "prepared" not in plain.to_dict()
+    study = study_of(sf.Ball(space, made[0], 0.2), prepared={"slid": "bending"})
+    assert "prepared" in study.to_dict()
+    for one, points in (
+        (plain, slid),
+        (study, data),
+        (study, made),
+        (study, sf.slide(data, made[0], [(1, 2, 3)], by="distance")),
+    ):
+        with pytest.raises(
+            Refusal, match=r"all sites of this study slide (semilandmarks by bending|no semilandmarks), and"
+        ):
+            contribute(one, "lima", points)
+    assert not charges("lima")
+    release = study.combine([contribute(study, name, slid) for name in NAMES])
+    assert release.prepared == {"slid": "bending"}
+    assert (
+        "by public knowledge alone: all semilandmarks slid to the least bending energy from one public shape."
+        in release.describe()
+    )
+
+
+def test_groups_state_the_whole_error_by_the_public_sample(folder):
+    """As one curator's groups do; larger, as the noise is, and by fewer records than were planned for no smaller."""
+    rng = np.random.default_rng(3)
+    public = rng.normal(0, [0.5, 0.2, 0.05], (40, 3))
+    region = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), public, relation="same")
+    every = [rng.normal(0, [0.5, 0.2, 0.05], (200, 3)) for _ in NAMES]
+    labels = np.where(np.arange(200) < 60, "f", "m")
+    study = study_of(region, epsilon=2.0, groups=["f", "m"])
+    parts = [contribute(study, name, points, labels=labels) for name, points in zip(NAMES, every, strict=True)]
+    found = study.combine(parts)
+    one = sf.compare_groups(np.concatenate(every), np.tile(labels, 3), region, epsilon=2.0, inference=1e-6)
+    for name in ("f", "m"):
+        mine, theirs = found.groups[name], one.groups[name]
+        assert mine.gain is not None
+        for p in (0.5, 0.8, 0.95):  # beyond, noise in parts has lighter tails than one curator's
+            assert mine.error(p) >= mine.noise(p)
+            assert theirs.error(p) < mine.error(p) < 1.6 * theirs.error(p)
+    assert found.groups["f"].error(0.95) > found.groups["m"].error(0.95)
+    assert "of the mean of its records in 95 of 100 releases" in "\n".join(found.view.in_short(found))
+
+
+def test_options_that_are_not_known_are_refused_with_groups_too(folder):
+    for groups in ([""], ["f", "m"]):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'invalidd'"):
+            contribute(
+                study_of(groups=groups), "lima", records(0), labels=np.resize(["f", "m"], 200), invalidd="center"
+            )
+    assert not charges("lima")
+
+
 def test_a_clock_that_goes_wrong_changes_nothing(folder, monkeypatch):
     study = study_of()
     first = contribute(study, "lima", records(0))
@@ -506,7 +607,8 @@ def test_a_damaged_file_is_refused_with_a_sentence(folder, how):
         ({"trusted": 0}, "the number of trusted sites is from 1 to 2, not 0"),
         ({"scales": [0.1]}, "the noise is not what the promise needs"),
         ({"scales": []}, "the noise is not what the promise needs"),
-        ({"region": {}}, "missing"),
+        ({"region": {}}, "it says no public region"),
+        ({"region": {}, "scales": []}, "it says no public region"),
         ({"privacy": {"epsilon": 2.0}}, "the noise is not what the promise needs"),
         ({"round": 0}, "rounds count from 1"),
         ({"groups": []}, "each group has a name of its own"),
@@ -560,6 +662,7 @@ def test_the_plan_says_all_that_is_promised_before_anything_is_charged(folder):
         "ε = 1 protects one record from all who see parts, other sites too, as long as 2 of the sites, the person's own",
         "about 1.22 times one curator's.",
         "If a site sends no part nothing can be read; another round is another price. Who is at two sites pays twice.",
+        "How many units each site has is public, and not protected.",
         "lima: 100–200 units, key ",
         "Code of the study: ",
     ):

@@ -280,12 +280,12 @@ def test_sliding_never_fails():
 @pytest.mark.parametrize(
     ("sliders", "words"),
     [
-        ([(1, 2, 12)], "the slider 1, 2, 12: there is no landmark 12: specimens have 11"),
+        ([(1, 2, 12)], "the slider 1, 2, 12: there is no landmark 12, but 1 to 11"),
         ([(0, 1, 2)], "the slider 0, 1, 2: there is no landmark 0"),
         ([(1, 2, 1)], "a landmark stands twice in a row"),
         ([(1, 2.5, 3)], r"there is no landmark 2\.5"),
         ([(1, 2, 3), (4, 2, 5)], "the slider 1, 2, 3: landmark 2 slides twice"),
-        ([(1, 2)], "rows of three landmarks: before, slide, after"),
+        ([(1, 2)], "rows of three landmarks alone: before, slide, after"),
         ([], "rows of three landmarks"),
     ],
 )

@@ -30,7 +30,7 @@ def released(plan, w, rng):
     exact = np.append(w.sum(axis=0), np.sum(w * w))
     noise = [one.draws(1, rng, parts=one.sites)[0] for one in plan.chart.divided()]
     numbers = [Fraction(float(x)) for x in exact + np.concatenate(noise)]
-    return plan.made(plan.record, Total(len(w), numbers), "one record", rng, None)
+    return plan.made(plan.record, Total(len(w), numbers), "one record", rng)
 
 
 @pytest.mark.parametrize(("sites", "trusted"), [(3, 2), (20, 19), (40, 1)])

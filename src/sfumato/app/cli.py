@@ -272,18 +272,21 @@ def synthesize(
 def export(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="Record of a release.")],
     out: Annotated[Path, typer.Option(help="Where its value goes.")],
+    at: Annotated[float | None, typer.Option(help="Of a regression: the age, dose or size at which.")] = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a released value in the format of another program.
+    """Write a released value, or those of all groups, in the format of another program.
 
     The ending says which: .tps, .nts, .txt (Morphologika), .mrk.json (3D Slicer), .csv, .npy or .rds (R).
 
     Example: sfumato export mean.json --out mean.nts
+
+    Example: sfumato export regression.json --at 50 --out at50.tps
     """
-    from ..views.outputs import Outputs, check_outputs
+    from ..views.outputs import check_outputs, values_in
 
     check_outputs({"out": out}, [record], force)
-    Outputs(sf.Release.load(record)).write("value", out)
+    sf.write_points(out, values_in(record, at))
     typer.echo(bold(f"Written: {out}"))
 
 
@@ -418,7 +421,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
     work.parts = False
     with at_work(f"reading {printable(request.files[0])}"):
         work.load(guess=True)
-    facts = inspection(work.data, work.space, said=bool(request.missing))
+    facts = inspection(work.data, work.space, request.missing)
     lines = list[str]()
     if request.public or request.center or request.region or request.radius is not None:
         request.complete()
@@ -557,6 +560,8 @@ def site_init(
         raise ValueError("say the file of each public key and how many units that site has, as oslo.pub=250")
     every = {sf.SiteKey.load(word[1]): (int(word[2]), int(word[3] or word[2])) for word in words if word}
     said = {name: getattr(r, name) for name in ("round", "inference", "unit", "allow_useless") if getattr(r, name)}
+    done = {"curves": int(r.curves) if r.curves.isdecimal() else 0, "missing": "estimated" * ("estimate" in r.missing)}
+    said["prepared"] = {name: what for name, what in (done | {"slid": r.slide_by * bool(r.slide)}).items() if what}
     made = sf.Study.of(public_region(r)[0], every, r.trusted, r.privacy, groups=r.groups.split(","), **said)
     made.save(study, overwrite=False)
     typer.echo("\n".join([*made.words, bold(f"Written: {study}, to be sent to all sites")]))
@@ -583,6 +588,8 @@ def site_contribute(request: Request) -> None:
     work.load()
     work.reference = study.settled.space.present(study.settled.center)
     work.complete()
+    if work.told:
+        typer.echo(bold(work.told), err=True)
     how = {"labels": work.columns.get("by"), "unit": work.unit_of(request.unit)["unit"]}
     ledger = sf.Ledger(request.ledger, request.dataset or None)
     study.contribute(work.data, request.key, ledger, out, agreed=request.agreed, invalid=request.invalid, **how)

@@ -60,7 +60,7 @@ def as_python(request: Request, space: Space) -> str:
         f"known = sf.read({r.public!r}, space{_arguments(r.reading_public)})": r.public,
         _completed(r): "estimate" in r.missing or r.slide,
         f"number = {number}": r.on,
-        f"data = replace(data, points={_symmetrized(r, 'data.points')})": r.symmetric,
+        f"data = {_symmetrized(r, 'data')}": r.symmetric,
         f"baseline = {number.replace('(data', '(known', 1)}{has}": r.on and r.public,
         f"region = {_region(r)}  # public knowledge": r.public or not r.about,
         f"release = {_call(r)}\nrelease.save({r.out!r})": True,
@@ -105,13 +105,11 @@ def _completed(r: Request) -> str:
     known = "known.points" if r.public else "mean.value" if r.about else _center(r)
     lines = [f"reference = {known}  # public knowledge"]
     for data in ("data", "known")[: 2 if r.public else 1]:
-        points = f"{data}.points"
         if "estimate" in r.missing:
-            points = f"sf.estimate_missing({points}, reference)"
+            lines.append(f"{data} = sf.estimate_missing({data}, reference)")
         if r.slide:
             rows = f"{data}.sliders" if r.slide == "curves" else f"sf.read({r.slide!r}, missing='none')"
-            points = f"sf.slide({points}, reference, {rows}, by={r.slide_by!r})"
-        lines.append(f"{data} = replace({data}, points={points})")
+            lines.append(f"{data} = sf.slide({data}, reference, {rows}, by={r.slide_by!r})")
     return "\n".join(lines)
 
 

@@ -158,7 +158,7 @@ class Workflow:
         self.complete()
         if r.on == SIZE:
             self.columns["on"] = self._numbers(self.data)
-        self.data = replace(self.data, points=symmetrized(r, self.data.points))
+        self.data = symmetrized(r, self.data)
         self.unit = self.unit_of(r.unit)
 
     def complete(self) -> None:
@@ -208,7 +208,7 @@ class Workflow:
             if r.command != "release":
                 function, *arguments, more = self._asked()
                 return session.run(function, self.data, *arguments, privacy=r.privacy, **how, **more)
-            points = self.data.points
+            points: Any = self.data
             memory = streamed.memory_bytes(r.memory)
             if self.parts:
                 points = streamed.open_parts(stack, self.paths, self.space, memory, r.workers, r.scheduler or None)
@@ -364,20 +364,19 @@ def estimating(request: Request, data: Dataset, row: int) -> list[str | Fix]:
 
 def completed(r: Request, data: Dataset, reference: Any) -> tuple[Dataset, dict[int, str]]:
     """Return specimens, each estimated and slid by itself from what is public, as is wished; and why some stay incomplete."""
-    points = data.points
     bad: dict[int, str] = {}
     if ("estimate" in r.missing or r.slide) and data.kind != "landmarks":
         raise refusal(f"<missing:> and <slide> go with landmarks, and these are {data.kind}", missing="estimate")
     if "estimate" in r.missing:
         with _of(Fix("missing", r.missing)):
-            points, bad = estimated(points, reference)
+            data, bad = estimated(data, reference)
     if r.slide:
         with _of(Fix("slide", r.slide)):
             rows = data.sliders if r.slide == "curves" else read(r.slide, missing="none")
             if not len(rows):
                 raise ValueError(f"{data.path} marks no curves with points to slide: give a table of semilandmarks")
-            points = slide(points, reference, rows, r.slide_by)
-    return replace(data, points=points), bad
+            data = slide(data, reference, rows, r.slide_by)
+    return data, bad
 
 
 def sample_beside(request: Request, records: Dataset, family: Family) -> Dataset:

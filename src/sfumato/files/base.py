@@ -54,6 +54,7 @@ class Dataset:
     quaternions: bool = False  # whether the names of the columns say so
     curves: int = 0  # that the file marks in each specimen, outlines among them
     sliders: tuple[tuple[int, ...], ...] = ()  # their points, from 1: one before, one between, one after
+    prepared: dict[str, Any] = field(default_factory=dict)  # what was asked for before a release, as its record says it
     sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def __len__(self) -> int:

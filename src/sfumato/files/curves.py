@@ -49,6 +49,7 @@ class Curved:
         marks, *curves = self.specimens[0].blocks
         specimens = self.specimens
         names = self.names
+        prepared: dict[str, Any] = {}
         note = f", then {sum(map(len, curves))} points of curves and outlines"
         if choice.curves == "drop":
             note = f"; {len(curves)} curves and outlines were dropped"
@@ -59,6 +60,7 @@ class Curved:
             note = f", {what}each resampled to {choice.curves} points evenly along it"
             specimens = self._resampled(choice)
             names = () if curves else names
+            prepared = {"curves": choice.curves} if curves else {}
         elif self.bare:
             note = ""
             sizes = sorted(len(one.blocks[1]) for one in specimens)
@@ -67,6 +69,7 @@ class Curved:
                 raise AmbiguousError(f"{many}: resample each, as ", Fix("curves", 50))
         points = _stacked(specimens, self.dim)
         facts: dict[str, Any] = {"labels": self.labels, "lines": self.lines, "landmarks": names, "curves": len(curves)}
+        facts["prepared"] = prepared
         ends = np.cumsum([len(block) for block in specimens[0].blocks]).tolist()
         facts["sliders"] = tuple((i, i + 1, i + 2) for a, b in pairwise(ends) for i in range(a + 1, b - 1))
         return Dataset(points, "landmarks", source=self.source + (note if curves else ""), **facts)

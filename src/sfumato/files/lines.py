@@ -9,7 +9,7 @@ from .base import FileError, shown
 
 # Patterns here meet hostile text: in none can two neighbouring parts match the same characters, so none takes long to fail.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-_MISSING = {"na", "nan", "n/a", "null", "?"}
+_MISSING = {"na", "nan", "n/a", "#n/a", "null", "?", ".", "-"}
 
 
 class Line(NamedTuple):
@@ -31,7 +31,7 @@ def number(token: str, decimal_comma: bool = False) -> float:
         raise ValueError(f"{shown(token)} holds a comma; write {plain} if it separates thousands{decimal}")
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", token):
         raise ValueError(f"{shown(token)} has a decimal comma; write {token.replace(',', '.')}")
-    raise ValueError(f"{shown(token)} is not a number")
+    raise ValueError(f"{shown(token)} is not a number; write NA for what is missing")
 
 
 def is_number(token: str, decimal_comma: bool) -> bool:

@@ -2,6 +2,7 @@
 and made-up specimens that vary so."""
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import randbits
@@ -32,7 +33,6 @@ LEVEL = 0.95
 ABOVE = 0.9875  # the probability with which no component is said to be above the noise that is not
 CLEAR = 0.2  # of the largest variance that is publicly expected: the noise of a variance that modes are chosen for
 LEARNED = 0.25  # the least weight of the release beside the public sample for synthetic specimens
-NEWER = {"public": None, "weight": 1.0}  # what earlier versions did not write; left out where it says nothing
 
 
 # -- what is released --------------------------------------------------------------------------------------------------------
@@ -50,6 +50,7 @@ class Components(Document, Shown):
     public: Array | None = None  # rows F at the mean with C₀ = FᵀF, where there is a public sample
     weight: float = 1.0  # of the release beside it
 
+    newer: ClassVar[Mapping[str, Any]] = {"public": None, "weight": 1.0}
     format: ClassVar[str] = "sfumato components 1"
     noun: ClassVar[str] = "record of components"
     shown_by: ClassVar[str] = "components"
@@ -187,9 +188,6 @@ class Components(Document, Shown):
         source = f"released components, with seed {number}: synthetic, none of them a record"
         return Dataset(points, self.space.required.kind, "synthetic", labels, source=source)
 
-    def content(self) -> dict[str, Any]:
-        return {name: part for name, part in super().content().items() if name not in NEWER or part != NEWER[name]}
-
     def check(self) -> None:
         p = len(self.axes)
         if self.release.raw.size != p * (p + 1) // 2 or len(self.basis) != p:
@@ -245,8 +243,8 @@ def private_components(
         check_units_of(mean, records.n, unit)
     plan, chart = _plan(known, moment, records.n, promise, int(components), modes, allow_useless)
     where = _where(plan, chart, moment)
-    with paying(budget, plan.facts, {**plan.record.document(), "unit": words}) as payment:
-        release = plan.release_of(Mapped(records, plan.space, partial(plan.products, chart)), words)
+    with paying(budget, plan.facts, {**plan.record.of(points).document(), "unit": words}) as payment:
+        release = plan.release_of(Mapped(records, plan.space, partial(plan.products, chart)), words, data=points)
         return payment.note(Components(count=int(components), **where, release=about_mean(release, mean)))
 
 

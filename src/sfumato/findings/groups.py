@@ -150,6 +150,7 @@ class Comparison(Grouped):
     groups: Mapping[str, Release]
     cells: Mapping[str, list[str]] = field(default_factory=dict)  # of two factors: both labels of each group
 
+    newer: ClassVar[Mapping[str, Any]] = {"cells": {}}
     format: ClassVar[str] = "sfumato comparison 1"
     noun: ClassVar[str] = "comparison"
     shown_by: ClassVar[str] = "compared"
@@ -180,10 +181,6 @@ class Comparison(Grouped):
     def omnibus(self) -> float:
         """The p-value of equal means of all groups (proofs, Result 15)."""
         return omnibus(*self.numbers(self.groups), noises(next(iter(self.groups.values()))))
-
-    def content(self) -> dict[str, Any]:
-        """Return all of it, of one factor without cells."""
-        return {name: part for name, part in super().content().items() if name != "cells" or part}
 
 
 def compare_groups(
@@ -235,14 +232,14 @@ def compare_groups(
     sizes = {name: len(own) for name, (own, _) in parts.items()}
     chart = region.settle(min(sizes.values()), promise.aside(inference)[1])
     plans = {name: plan_group(chart, n, promise, inference, allow_useless, region) for name, n in sizes.items()}
-    first = next(iter(plans.values())).record.document()
+    first = next(iter(plans.values())).record.of(points).document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
     groups = {}
     facts = reduce(or_, (plan.facts for plan in plans.values()))
     with paying(budget, facts, {**first, **about}) as payment:
         for name, plan in plans.items():
             records = Records(region.space, parts[name][0])
-            release = plan.release_of(records, words, degrees=getattr(points, "degrees", None))
+            release = plan.release_of(records, words, data=points)
             groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
         return payment.note(Comparison(epsilon=facts.epsilon, groups=groups, cells=cells))
 

@@ -375,7 +375,9 @@ class Line:
                 *anyway,
             )
 
-    def run(self, points: Points, z: Array, words: str, neighbours: str, rng: np.random.Generator) -> Regression:
+    def run(
+        self, points: Points, z: Array, words: str, neighbours: str, rng: np.random.Generator, data: object = None
+    ) -> Regression:
         """Return the regression of one group by a point and a covariate z of each unit: here data meet noise."""
         low, high = self.limits
         width = high - low
@@ -385,7 +387,7 @@ class Line:
         alpha = (1 + s) / 2
         w = self.chart.chart(points)
         rows = np.hstack([alpha[:, None] * w, (1 - alpha)[:, None] * w])
-        halves = self.halves.made(self.halves.record, Records(self.halves.space, rows), words, rng, None)
+        halves = self.halves.made(self.halves.record.of(data), Records(self.halves.space, rows), words, rng)
         halves = replace(halves, guarantee=replace(halves.guarantee, neighbours=neighbours))
         farthest = max(1 - middle, middle)
         product = None
@@ -491,11 +493,11 @@ def private_regression(
     facts = reduce(or_, (plan.facts for plan in plans.values()))
     about: dict[str, Any] = {"n": sum(sizes.values()), **({} if by is None else {"groups": sizes})}
     about |= {"statistic": "mean that changes with a covariate", "covariate": label, "limits": [*within], "unit": words}
-    first = next(iter(plans.values())).halves.record.document()
+    first = next(iter(plans.values())).halves.record.of(data).document()
     kept = {(False, False): Neighbours.UNITS, (True, False): Neighbours.COVARIATES, (False, True): Neighbours.GROUPS}
     neighbours = kept.get((covariate_is_public, by is not None), Neighbours.GROUPED_COVARIATES)
     with paying(budget, facts, {**first, **about}) as payment:
-        found = {group: plan.run(*samples[group], words, neighbours, payment.rng) for group, plan in plans.items()}
+        found = {one: plan.run(*samples[one], words, neighbours, payment.rng, data) for one, plan in plans.items()}
         return payment.note(found[""] if by is None else Regressions(epsilon=facts.epsilon, groups=found))
 
 

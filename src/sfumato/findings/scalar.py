@@ -110,7 +110,7 @@ def private_scalar(
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
     plan = scalar_plan(records.n, limits, statistic, promise, inference)
     column = Mapped(records, LINE, partial(_column, numbers, region.center))
-    return _release(plan, column, statistic, words, budget, after)
+    return _release(plan, column, statistic, words, points, budget, after)
 
 
 def _column(numbers: Callable[[Points], Array], center: Points, points: Points) -> Array:
@@ -154,26 +154,24 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
 
 
-def scalar_plan(
-    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: Privacy, inference: float
-) -> Plan:
+def scalar_plan(n: int, limits: tuple[float, float], kind: ScalarStatistic, privacy: Privacy, inference: float) -> Plan:
     """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
     ball = _between(*limits)
     rest = privacy.aside(check_share(inference))[1] if inference else privacy
-    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    base = TangentKNorm(ball, rest, statistic=kind).plan(n)
     if not inference:
         return base
     return Composition(ball, n, privacy, base, spread=Spread.of(privacy, inference))
 
 
 def _release(
-    plan: Plan, records: Records, statistic: ScalarStatistic, unit: str, budget: Any = None, after: Any = None
+    plan: Plan, records: Records, kind: ScalarStatistic, unit: str, data: Any, budget: Any = None, after: Any = None
 ) -> Release:
     """Charge, draw, and say in the record what the number is about."""
-    scalar = statistic.within(plan.record.ball)
-    public = replace(plan.record, scalar=scalar).document()
+    scalar = kind.within(plan.record.ball)
+    public = replace(plan.record.of(data), scalar=scalar).document()
     with paying(budget, plan.facts, {**public, "unit": unit}) as payment:
-        return payment.note(about_mean(replace(plan.release_of(records, unit), scalar=scalar), after))
+        return payment.note(about_mean(replace(plan.release_of(records, unit, data=data), scalar=scalar), after))
 
 
 def _between(low: float, high: float) -> Ball:
@@ -253,10 +251,10 @@ def private_size(
     limits = [float(smallest), float(largest)]
     public = {"statistic": "mean and variance of centroid sizes", "limits": limits, "n": records.n, "unit": words}
     with paying(budget, facts, public) as payment:
-        mean = _release(first, records, SIZE, words)
+        mean = _release(first, records, SIZE, words, points)
         middle = float(np.clip(mean.value[0], smallest, largest))
         far = max(middle - smallest, largest - middle)
         ball = Ball(LINE, [middle], far)
         rows = partial(_column, partial(_squared_distances, ball), ball.center)
-        variance = _release(second(far), Mapped(records, LINE, rows), SIZE_VARIANCE, words)
+        variance = _release(second(far), Mapped(records, LINE, rows), SIZE_VARIANCE, words, points)
         return payment.note(SizeRelease(mean, variance))

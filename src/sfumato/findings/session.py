@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,7 +71,6 @@ class Session:
         epsilon: float | None = None,
         mechanism: str = "auto",
         *,
-        privacy: Privacy | None = None,
         degrees: tuple[str, str] | None = None,
         **options: Any,
     ) -> Release:
@@ -81,25 +79,20 @@ class Session:
         ``options`` are those of ``private_mean``; with a ``prior`` among them the region is None.  A file that cannot be
         written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
-        promise = as_privacy(epsilon, privacy)
 
-        def make() -> Release:
-            release = private_mean(points, region, None, mechanism, privacy=promise, budget=self, **options)
+        def make(*given: Any, **how: Any) -> Release:
+            release = private_mean(*given, **how)
             return release if degrees is None else release.in_degrees(degrees)
 
-        return self._run(promise, make)
+        return self.run(make, points, region, epsilon=epsilon, mechanism=mechanism, **options)
 
     def run(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Release what a function such as :func:`sfumato.compare_groups` gives for these arguments and options, epsilon or
         privacy among them; pay for it, write it to one file and note it in the ledger."""
         promise = as_privacy(options.pop("epsilon", None), options.pop("privacy", None))
-        return self._run(promise, partial(function, *arguments, privacy=promise, budget=self, **options))
-
-    def _run(self, privacy: Privacy, make: Callable[[], T]) -> T:
-        """Return what is made with this session as its budget, written and noted beside its charge."""
         self.entry = None
-        self.afford(privacy)
-        made = make()
+        self.afford(promise)
+        made = function(*arguments, privacy=promise, budget=self, **options)
         with self.ctrl_c.held_back():
             try:
                 made.save(self.out, overwrite=self.overwrite)

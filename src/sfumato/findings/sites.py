@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..atomic import check_writable
-from ..errors import Refusal, printable
+from ..errors import Fix, Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import group_name
 from ..files.people import RECORD
@@ -98,6 +98,8 @@ class Study(Document):
     round: int = 1
     scales: list[float] = field(default_factory=list)  # of the noise of sums, of any ``trusted`` sites together
     whole: WholeOf | None = None  # by a public sample or model, for as few records as are planned for
+    prepared: Mapping[str, Any] = field(default_factory=dict)  # what all do to landmarks: terms.PREPARED
+    newer: ClassVar[Mapping[str, Any]] = {"prepared": {}}
     format: ClassVar[str] = "sfumato study of sites 1"
     noun: ClassVar[str] = "study of sites"
 
@@ -107,7 +109,8 @@ class Study(Document):
 
         ``sites`` are public keys with the number of units at each, or the least and the most.  Any ``trusted`` sites draw the
         noise of one curator together: the promise holds against all others, and the error is √(sites/trusted) of one curator's.
-        ``inference``, a share of ε for the spread, the ``unit`` in words, ``round`` and ``allow_useless`` may be said too.
+        ``inference``, a share of ε for the spread, the ``unit`` in words, ``round``, ``prepared``, what is done to landmarks
+        everywhere, as {"slid": "bending"}, and ``allow_useless`` may be said too.
         """
         promise = as_privacy(epsilon, what="a study of sites").check()
         every = {key.name: SiteOf(key.public, *map(index, np.broadcast_to(n, 2).tolist())) for key, n in sites.items()}
@@ -118,7 +121,7 @@ class Study(Document):
         allow = asked.pop("allow_useless", False)
         space = SpaceOf.of(region.space)
         made = cls(space=space, region={}, privacy=promise.to_dict(), sites=every, trusted=index(trusted), **asked)
-        made.check()
+        made._check_sites()
         n = made._fewest
         chart = region.settle(max(1, int(n / (len(every) / trusted) ** 0.5)), promise)  # whose noise alone is as much
         plan = made._plan(n, chart, promise, region)
@@ -161,6 +164,14 @@ class Study(Document):
         return [replace(x, scale=scale) for x, scale in zip(own, self.scales, strict=True)] * len(self.groups)
 
     def check(self) -> None:
+        self._check_sites()
+        if not self.region:
+            raise ValueError("it says no public region")
+        if max(one.scale * one.size for one in self._noise) > WIDEST:
+            raise ValueError("so much noise cannot be added up: use a larger epsilon")
+
+    def _check_sites(self) -> None:
+        """Raise an error for what is wrong of sites, groups and round."""
         m = len(self.sites)
         named = {*map(group_name, self.groups)} & {*self.groups} - {""}
         if self.round < 1 or (self.groups != [""] and len(named) < max(1, len(self.groups))):
@@ -174,8 +185,6 @@ class Study(Document):
         if not 1 <= self.trusted < m:
             why = f"of {m} trusted, one that shows or leaves out its part would leave less noise than is promised"
             raise Refusal(f"the number of trusted sites is from 1 to {m - 1}, not {self.trusted}: {why}")
-        if (self.region or self.scales) and max(one.scale * one.size for one in self._noise) > WIDEST:
-            raise ValueError("so much noise cannot be added up: use a larger epsilon")
 
     @property
     def words(self) -> list[str]:
@@ -188,6 +197,7 @@ class Study(Document):
             f"{what}{', '.join(self.groups)}{' (who is in which is public)' * any(self.groups)}. {rest}",
             f"Error (95%): {self._plan(self._fewest).noise_95:.3g}, about {(m / self.trusted) ** 0.5:.3g} times one curator's.",
             "If a site sends no part nothing can be read; another round is another price. Who is at two sites pays twice.",
+            f"How many units each site has{' of each group' * any(self.groups)} is public, and not protected.",
         ]
         who = (f"{name}: {x.least}–{x.most} units, key {SiteKey(name, x.key).code}" for name, x in self.sites.items())
         return [*map(printable, [*lines, *who, f"Code of the study: {self.code}"])]
@@ -207,6 +217,10 @@ class Study(Document):
             raise Refusal(f"the code of this study, {self.code}, was not agreed on: {told}. Nothing was charged")
         if not own.private or own.name not in self.sites or self.sites[own.name].key != own.public:
             raise Refusal(f"{key}: is not the key of one of the sites, {', '.join(self.sites)}. Nothing was charged")
+        if out is not None:
+            check_writable(Path(out), out)
+            if Path(out).exists() and Part.format.encode() not in Path(out).read_bytes()[:100]:
+                raise Refusal(f"{out}: is there already, and no part of a site: give another name. Nothing was charged")
         kept = Path(f"{Path(key).resolve()}.{self.sha256[:32]}.part")  # one place, by whatever link the key is named
         with open(key, "rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)  # another process waits, and then finds the part
@@ -214,13 +228,14 @@ class Study(Document):
             if not kept.exists() and not noted:
                 sums = self._sums(points, self.sites[own.name], **how)
                 check_writable(kept, str(kept))
-                self._make(sums, own, None if paid else ledger).save(kept, overwrite=False)
+                self._make(sums, own, ledger).save(kept, overwrite=False)
                 paid, noted = self._charged(ledger, own.name)
+            if kept.exists() and paid and not noted:
+                ledger.complete(paid, Part.load(kept).sha256, once=True)
+                noted = self._charged(ledger, own.name)[1]  # which a copy of this key may have been the first to write
             if not kept.exists() or (part := Part.load(kept)).sha256 != (noted or part.sha256):
                 lost = f"{kept} is gone, or not what was given out: put that back, or agree on another round"
                 raise Refusal(f"{lost}. A second part would unmask the first")
-            if paid and not noted:
-                ledger.complete(paid, part.sha256)
         if out is not None:
             part.save(out)
         return part
@@ -243,6 +258,9 @@ class Study(Document):
     def _sums(self, points: Any, site: SiteOf, labels: Any = None, unit: Any = None, **how: Any) -> tuple[Any, Any]:
         """Return the sums of records in whole numbers, of each group in turn, and how many units it has."""
         data, column = take_label(as_data(points, self.settled.space), labels)
+        if getattr(data, "prepared", {}).get("slid") != self.prepared.get("slid"):
+            told = f"semilandmarks by {self.prepared['slid']}" if "slid" in self.prepared else "no semilandmarks"
+            raise Refusal(f"all sites of this study slide {told}, and these records do not: see ", Fix("slide", ...))
         asked = (unit if unit is not None or self.unit == RECORD else self.unit, self.unit, how.pop("invalid", "raise"))
         if self.groups == [""]:
             groups = {"": gather(self.settled, data, *asked, **how)[0]}
@@ -250,7 +268,7 @@ class Study(Document):
             names = np.array([group_name(x) for x in np.ravel(np.asarray(column)).tolist()], dtype=np.str_)
             if len(names) != len(as_numbers(data)) or not {*names.tolist()} <= {*self.groups}:
                 raise ValueError(f"each record needs the label of its group, one of {', '.join(self.groups)}")
-            parts, _ = by_group(data, names, np.zeros(len(names)), self.settled, *asked, fewest=1)
+            parts, _ = by_group(data, names, np.zeros(len(names)), self.settled, *asked, 1, **how)
             groups = {name: Records(self.settled.space, own) for name, (own, _) in parts.items()}
         units = [groups[name].n if name in groups else 0 for name in self.groups]
         if not site.least <= sum(units) <= site.most:
@@ -261,12 +279,14 @@ class Study(Document):
         return [int(x) << GRID - BITS for name in self.groups for x in sums.get(name, none)], units
 
     def _make(self, sums: tuple[list[int], list[int]], key: SiteKey, ledger: Ledger | None) -> Part:
-        """Charge, draw, and return the part: here data meet noise."""
+        """Charge, once for this study, draw, and return the part: here data meet noise."""
         others = [SiteKey(name, one.key) for name, one in self.sites.items() if name != key.name]
         masks = key.mask(others, self.sha256, len(sums[0]))
         plan = self._plan(self._fewest)
         about = {"unit": self.unit, "study": self.sha256, "site": key.name, "round": self.round}
-        with paying(ledger, plan.facts, {**plan.record.document(), **about}) as payment:
+        if ledger is not None:
+            ledger.charge(plan.facts, {**plan.record.document(), **about}, once=("study", "site"))
+        with paying(None, plan.facts, {}) as payment:
             noise = [x for one in self._noise for x in one.part(payment.rng)]
             hidden = [sum(three) % MODULUS for three in zip(sums[0], noise, masks, strict=True)]
             return Part(study=self.sha256, site=key.name, units=sums[1], numbers=hidden)
@@ -282,11 +302,22 @@ class Study(Document):
             total = Total(n, [next(numbers) for one in self._noise[: len(self.scales)] for _ in range(one.size)])
             if n:
                 plan = self._plan(n)
-                made = plan.made(plan.record, total, self.unit, secure_generator(), None)
+                made = plan.made(plan.record, total, self.unit, secure_generator())
                 promise = replace(made.guarantee, neighbours=Neighbours.GROUPS if name else Neighbours.UNITS)
-                known = {"guarantee": promise, "whole": made.whole if name else self.whole or made.whole}
+                known = {"guarantee": promise, "whole": self._whole(made), "prepared": self.prepared}
                 done[name] = replace(made, mechanism=MechanismOf(SITES, {**made.mechanism.options, **said}), **known)
         return done[""] if self.groups == [""] else Comparison(epsilon=promise.epsilon, groups=done)
+
+    def _whole(self, release: Release) -> WholeOf | None:
+        """Return the whole error: the noise, and what else a public sample or model says for as few records as are planned for.
+        Of n that are fewer, as in a group, that is at most √(planned/n) times as long: 1/n is a part of its square."""
+        if self.whole is None:
+            return release.whole
+        times = max(1.0, self._fewest / release.n)
+        plan = self._plan(self._fewest)
+        rest = {q: max(0.0, x**2 - plan.release_error(float(q)) ** 2) for q, x in self.whole.quantiles.items()}
+        quantiles = {q: float(np.hypot(release.noise(float(q)), (times * x) ** 0.5)) for q, x in rest.items()}
+        return replace(self.whole, quantiles=quantiles, rms=(self.whole.rms or 0.0) * times)
 
     def _added(self, every: list[Part], n: int) -> list[Fraction]:
         """Return the sums of all parts, without masks and the mean of the dithers, or raise a Refusal if masks are left."""

@@ -1,18 +1,21 @@
 """Specimens made complete and comparable, each by itself from what is public: missing landmarks, and semilandmarks."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array
-from .splines import SINGULAR, bending_energy, beside_public, in_units, lay_over, rotations, spanned, spline
+from .splines import SINGULAR, as_came, bending_energy, beside_public, in_units, lay_over, rotations, spanned, spline
 
 
-def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Array:
+def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Any:
     """Return specimens with estimates of their missing landmarks, each from itself and what is public.
 
     ``points`` are landmarks, (n, k, 2) or (n, k, 3), or one specimen; a landmark of which a coordinate is NaN is missing.  A
     specimen stays as it is if more than half are, or if the others are too few or on a line.  ``reference`` is one public
-    shape, or a public sample, whose incomplete specimens are left aside.  No other record has a part in it.
+    shape, or a public sample, whose incomplete specimens are left aside.  No other record has a part in it.  A Dataset comes
+    back as one, and records of its releases say that this was done.
 
     From a sample an estimate is a conditional mean.  Sample and specimen are laid over the public mean shape by the landmarks
     that are there (ordinary Procrustes superimposition).  With means μ and second moment Σ of coordinates that are there (p)
@@ -24,12 +27,12 @@ def estimate_missing(points: ArrayLike, reference: ArrayLike) -> Array:
     >>> estimate_missing([[0.0, 0.0], [2.0, 0.0], [np.nan, np.nan], [0.0, 2.0]], square).round(12)[2].tolist()
     [2.0, 2.0]
     """
-    return estimated(points, reference)[0].reshape(np.shape(points))
+    return estimated(points, reference)[0]
 
 
 @np.errstate(over="ignore")  # what is infinite then is refused as such
-def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Array, dict[int, str]]:
-    """Return the same as a batch, and for each specimen that could not be completed the reason."""
+def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Any, dict[int, str]]:
+    """Return the same, and for each specimen that could not be completed the reason."""
     marks, sample, shape = beside_public(points, reference, "estimate_missing")
     x, scale = in_units(marks)
     k, m = shape.shape
@@ -48,7 +51,7 @@ def estimated(points: ArrayLike, reference: ArrayLike) -> tuple[Array, dict[int,
         reasons |= dict.fromkeys(some[~firm].tolist(), "all its landmarks are missing" if pattern.all() else lost)
         if firm.any():
             marks[np.ix_(some[firm], pattern)] = _estimates(x[some[firm]], sample, shape, ~pattern) * scale[some[firm]]
-    return marks, reasons
+    return as_came(points, marks, reference, missing="estimated"), reasons
 
 
 def _estimates(x: Array, sample: Array, shape: Array, there: NDArray[np.bool_]) -> Array:
@@ -77,10 +80,11 @@ def _slopes(known: Array, sought: Array) -> Array:
 
 
 @np.errstate(over="ignore")
-def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str = "bending", rounds: int = 3) -> Array:
+def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str = "bending", rounds: int = 3) -> Any:
     """Return specimens with their semilandmarks slid along tangents towards a public shape, each by itself.
 
-    ``points`` are landmarks, (n, k, 2) or (n, k, 3), or one specimen; those with NaN or an infinite value stay as they are.
+    ``points`` are landmarks, (n, k, 2) or (n, k, 3), one specimen, or a Dataset, which comes back as one, and records of its
+    releases say that this was done.  Those with NaN or an infinite value stay as they are.
     ``reference`` is one public shape, or a public sample, whose mean shape is taken.  ``sliders`` are rows of three landmarks,
     counted from 1: the one before, the semilandmark, the one after; a tangent is the direction from the first to the last.
 
@@ -113,17 +117,18 @@ def slide(points: ArrayLike, reference: ArrayLike, sliders: ArrayLike, by: str =
             far = np.linalg.pinv(stiff, rcond=SINGULAR, hermitian=True) @ far
         x[:, on] -= far * tangents
     marks[np.ix_(good, on)] = (back(x) * scale)[:, on]
-    return marks.reshape(np.shape(points))
+    rows = (np.stack([before, on, after], axis=1) + 1).tolist()
+    return as_came(points, marks, reference, slid=by, sliders=rows)
 
 
 def _triples(sliders: ArrayLike, k: int) -> NDArray[np.intp]:
     """Return the landmarks before, on and after, from 0: three rows."""
     table = np.asarray(sliders, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(f"sliders are rows of three landmarks: before, slide, after; not an array {table.shape}")
+        raise ValueError(f"sliders are rows of three landmarks alone: before, slide, after; not an array {table.shape}")
     for row in table.tolist():
         odd = sorted(set(row) - set(range(1, k + 1)))
-        words = f"there is no landmark {odd[0]:g}: specimens have {k}" if odd else f"landmark {row[1]:g} slides twice"
+        words = f"there is no landmark {odd[0]:g}, but 1 to {k}" if odd else f"landmark {row[1]:g} slides twice"
         twice = len(set(row)) < 3
         if odd or twice or np.sum(table[:, 1] == row[1]) > 1:
             words = "a landmark stands twice in a row" if twice else words

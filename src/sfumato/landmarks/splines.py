@@ -2,6 +2,8 @@
 No other specimen changes a bit of it, so long as they lie in memory alike: landmarks are taken by ``take`` and ``compress``."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +22,14 @@ def as_landmarks(points: ArrayLike, taker: str) -> Array:
         shape = f"shape {array.shape} of {'complex' if np.iscomplexobj(array) else 'real'} numbers"
         raise ValueError(f"{taker} takes landmarks, (n, k, 2) or (n, k, 3), not an array of {shape}")
     return array.astype(np.float64, order="C").reshape(-1, *array.shape[-2:])
+
+
+def as_came(points: Any, made: Array, reference: Any = None, **said: Any) -> Any:
+    """Return landmarks in the form in which they came: an array, or a data set that says what was done to it."""
+    made = made.reshape(np.shape(points))
+    if reference is not None:
+        said["reference"] = int(np.prod(np.shape(reference)[:-2]))
+    return replace(points, points=made, prepared=points.prepared | said) if hasattr(points, "prepared") else made
 
 
 def beside_public(points: ArrayLike, reference: ArrayLike, taker: str) -> tuple[Array, Array, Array]:

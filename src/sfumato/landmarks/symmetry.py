@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array
-from .splines import as_landmarks, in_units
+from .splines import as_came, as_landmarks, in_units
 
 
-def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
+def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Any:
     """Return the symmetric component of each specimen: its mean with its own mirror image, sides relabelled.
 
     The mirror image is laid over the specimen by ordinary Procrustes superimposition, that is, reflected in the plane through
@@ -23,7 +23,7 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     Parameters
     ----------
     points : array_like
-        Landmarks, (n, k, 2) or (n, k, 3), or one specimen, (k, 2) or (k, 3).
+        Landmarks, (n, k, 2) or (n, k, 3), one specimen, (k, 2) or (k, 3), or a Dataset, which comes back as one.
     pairs : sequence of pairs of int
         The numbers of the landmarks, counted from 1, that are each other's mirror images, as ``[(1, 2), (3, 4)]``.  All other
         landmarks lie on the midline.
@@ -35,6 +35,7 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     """
     marks = as_landmarks(points, "symmetrize")
     other = _exchange(pairs, marks.shape[1])
+    sides = [[i + 1, j + 1] for i, j in enumerate(other) if i < j]
     good = np.isfinite(marks).all(axis=(1, 2), keepdims=True)
     x, scale = in_units(np.where(good, marks, 0.0))
     middle = np.add.reduce(x, axis=1, keepdims=True) / x.shape[1]
@@ -44,7 +45,7 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     normal = np.linalg.eigh((product + product.mT) / 2)[1][:, :, :1]
     mirrored = mirrored - 2 * (mirrored @ normal) @ normal.mT
     symmetric = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
-    return np.asarray(symmetric.reshape(np.shape(points)))
+    return as_came(points, symmetric, symmetric=sides)
 
 
 def read_pairs(text: str) -> list[tuple[int, int]]:

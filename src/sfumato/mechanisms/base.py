@@ -285,7 +285,7 @@ def release_by(
     records, unit = gather(region, points, **how)
     plan = planned(region, records.n, privacy)
     plan.check_useful(planned, allow_useless)
-    return plan.release_of(records, unit, budget, getattr(points, "degrees", None))  # of data that came in degrees
+    return plan.release_of(records, unit, budget, points)
 
 
 def gather(

@@ -263,18 +263,16 @@ class Plan(ABC):
     def check_data(self, records: Records) -> None:  # noqa: B027
         """Raise what these records cannot be released for, before anything is charged; most plans take any."""
 
-    def release_of(
-        self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
-    ) -> Release:
-        """Charge, draw, and return the value of admitted records with its guarantee and record."""
+    def release_of(self, records: Records, unit: str, budget: Budget | None = None, data: object = None) -> Release:
+        """Charge, draw, and return the value of admitted records with its guarantee and record; ``data`` as they came."""
         self.check_data(records)
-        record = self.record
+        record = self.record.of(data)
         with paying(budget, self.facts, {**record.document(), "unit": unit}) as payment:
-            return payment.note(self.made(record, records, unit, payment.rng, degrees))
+            release = self.made(record, records, unit, payment.rng)
+            degrees = getattr(data, "degrees", None)  # of data that came in degrees
+            return payment.note(release if degrees is None else release.in_degrees(degrees))
 
-    def made(
-        self, record: Record, records: Records, unit: str, rng: np.random.Generator, degrees: tuple[str, str] | None
-    ) -> Release:
+    def made(self, record: Record, records: Records, unit: str, rng: np.random.Generator) -> Release:
         """Return one draw as a release, with what this generator gives; what it costs is charged already."""
         record, drawn = self.run(record, records, rng)
         condition = self.statistic.condition
@@ -286,8 +284,7 @@ class Plan(ABC):
             record = replace(record, whole=drawn.whole)
         raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
         on_manifold = self.is_on_manifold(drawn.value)
-        release = record.released(drawn.value, guarantee, on_manifold, unprojected=raw, bias=drawn.bias)
-        return release if degrees is None else release.in_degrees(degrees)
+        return record.released(drawn.value, guarantee, on_manifold, unprojected=raw, bias=drawn.bias)
 
 
 def smaller_questions(region: Region, error: Callable[[Region], float]) -> list[tuple[str, Space, float]]:

@@ -207,7 +207,7 @@ class Composition(Plan):
 
     def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
         plan, drawn = self.mean(records, rng)
-        record = self._noted(plan, done=True)
+        record = self._noted(plan, done=True).of(record)
         if self.spread is not None and record.spread is not None:
             moment = self.spread.second_moment(plan.chart, records, rng)
             record = replace(record, spread=replace(record.spread, second_moment=moment))

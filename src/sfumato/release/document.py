@@ -25,10 +25,12 @@ class Document:
 
     format: ClassVar[str]  # what the file says under "format"
     noun: ClassVar[str]  # what messages call it
+    newer: ClassVar[Mapping[str, Any]] = {}  # what earlier versions did not write, left out where it has this value
 
     def content(self) -> dict[str, Any]:
         """Return all of it, as JSON can hold it."""
-        return {part.name: plain(getattr(self, part.name)) for part in fields(cast(Any, self))}
+        parts = {part.name: plain(getattr(self, part.name)) for part in fields(cast(Any, self))}
+        return {name: part for name, part in parts.items() if name not in self.newer or part != self.newer[name]}
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Self:

@@ -126,12 +126,15 @@ class Ledger:
             raise
         return cls(path, dataset)
 
-    def charge(self, asked: Facts | Privacy | float | str | Decimal, record: Mapping[str, Any]) -> Entry:
+    def charge(
+        self, asked: Facts | Privacy | float | str | Decimal, record: Mapping[str, Any], once: Iterable[str] = ()
+    ) -> Entry:
         """Spend what a release takes, before the data are read: it is on disk when this returns, and is never given back.
 
         ``asked`` is an ε, another kind of privacy, or all ``Facts`` that are proven, by which an (ε, δ) budget allows most.
         ``record`` says what for and must be public: all of a release's record but its value.  A float counts as the decimal
-        that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
+        that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.  A charge
+        whose record says the same under the names ``once`` stands for this one, however many processes charge.
         """
         if {"value", "facts"} & set(record):
             raise ValueError("a ledger keeps public information only: charge with the record without value and facts")
@@ -139,7 +142,12 @@ class Ledger:
         text = canonical({**record, **facts})
         dataset = self._named()
 
+        same = {name: record[name] for name in once}
+
         def charged(book: Book) -> Entry:
+            for line in book.entries if same else ():
+                if line.kind == "charge" and same.items() <= json.loads(line.record).items():
+                    return line
             entry = book.following("charge", dataset, exact, text)
             try:
                 book.extended(entry)
@@ -150,8 +158,9 @@ class Ledger:
 
         return self._write(charged)
 
-    def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``; a charge without such a note still counts."""
+    def complete(self, entry: Entry, release_hash: str, once: bool = False) -> Entry:
+        """Note which release a charge paid for, by its ``sha256``, or with ``once`` return the note that is there already; a
+        charge without such a note still counts."""
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
@@ -159,8 +168,10 @@ class Ledger:
         def noted(book: Book) -> Entry:
             if entry.kind != "charge" or entry not in book.entries:
                 raise ValueError(f"line {entry.sequence} is not a charge of {self.path}")
-            paid = [json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"]
-            if entry.sequence in paid:
+            notes = {json.loads(line.record).get("charge"): line for line in book.entries if line.kind == "release"}
+            if once and entry.sequence in notes:
+                return notes[entry.sequence]
+            if entry.sequence in notes:
                 raise ValueError(f"line {entry.sequence} has already paid for a release")
             return book.following("release", entry.dataset, Decimal(0), text)
 
@@ -220,10 +231,13 @@ class Ledger:
         return book
 
     def _write(self, following: Callable[[Book], Entry]) -> Entry:
-        """Write the line that follows what the ledger says, under the write lock."""
+        """Write the line that follows what the ledger says, under the write lock, unless it is there."""
         with _transaction(self.path, "IMMEDIATE") as connection:
             book = self._verified(connection)
-            entry = _append(connection, following(book))
+            entry = following(book)
+            if entry.sequence <= len(book.entries):
+                return entry
+            _append(connection, entry)
             mark = _fingerprint(connection)  # as the file will be
         self._last = book.extended(entry), mark
         return entry
@@ -326,10 +340,9 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
         raise ValueError("this is not a ledger of this version of sfumato, or its table was changed; check the name")
 
 
-def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
+def _append(connection: sqlite3.Connection, entry: Entry) -> None:
     """Write the next line, in the transaction in which the book was read."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(entry).values()))
-    return entry
 
 
 # Letters of other scripts, and a digit or two, that look like Latin ones.

@@ -14,7 +14,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import BY_NAME, COMBINED, After, Kind, Neighbours, Scalar, found_in_chart, shares_in
+from .terms import BY_NAME, COMBINED, PREPARED, After, Kind, Neighbours, Scalar, found_in_chart, shares_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 # which earlier versions did not write, of a record and of its parts; left out where empty
-NEWER = ("chart", "after", "spread", "spent", "scalar", "whole")
+NEWER = ("chart", "after", "spread", "spent", "scalar", "whole", "prepared")
 NEWER_IN = {
     "ball": ("source",),
     "chart": ("reach", "after"),
@@ -236,10 +236,15 @@ class Record:
     spent: Mapping[str, float] = field(default_factory=dict)  # shares of ε by their purpose; see ``shares``
     scalar: Scalar | None = None  # what the value is about, if it is one number
     whole: WholeOf | None = None  # earlier versions stated the noise alone
+    prepared: Mapping[str, Any] = field(default_factory=dict)  # what landmarks went through: terms.PREPARED
 
     def __post_init__(self) -> None:
         if self.scalar is None and self.statistic in BY_NAME:
             object.__setattr__(self, "scalar", BY_NAME[self.statistic].within(self.ball))
+
+    def of(self, data: object) -> Self:
+        """Return the record of such data, a Dataset or another record: with what was asked to be done to them before."""
+        return replace(self, prepared=dict(getattr(data, "prepared", {})))
 
     def copied(self) -> Self:
         """Return a copy whose lists and mappings may be changed: plans are kept, and what they know must not change."""
@@ -444,6 +449,8 @@ class Release(Record, Document, Shown):
             raise ValueError("the probabilities of the stored errors do not rise")
         if whole is not None:
             whole.check()
+        if any(type(entry) is not PREPARED.get(name, type(entry)) for name, entry in self.prepared.items()):
+            raise ValueError("what landmarks went through before is not said as this version says it")
         if chart and any(step not in [*After] for step in chart.after):
             raise ValueError("something was done to the draw that is not known")
 

@@ -54,6 +54,13 @@ class After(StrEnum):
     PROJECTED = "projected"  # moved to the nearest point of the region
 
 
+# What a record says of landmarks that were prepared, by name: points on each curve, "estimated", how many public specimens that
+# and sliding went by, "bending" or "distance", the landmarks before, on and after, and pairs of left and right ones.
+PREPARED = {"curves": int, "missing": str, "reference": int, "slid": str, "sliders": list, "symmetric": list}
+PLACES = {"curves": "resampled curves", "symmetric": "averaged left and right"}  # what makes landmarks other places
+PLACES |= dict.fromkeys(("slid", "sliders"), "slid landmarks")
+
+
 @dataclass(frozen=True)
 class Named:
     """A statistic by its name, the distance in which its error is stated, and what its promise rests on and nobody checked."""

@@ -16,7 +16,7 @@ from .plots import plot_release as plot  # noqa: F401
 from .report import promised
 from .scene import Scene
 from .subject import Links, Subject
-from .words import ROBUST, of_what, powers, region, telling
+from .words import ROBUST, of_what, powers, prepared, region, telling
 
 PAIRS = ("Groups", "Distance of the released means", "p", "p, corrected", "At the level of 5%")
 LIMITS = {
@@ -64,11 +64,12 @@ def describe(comparison: Comparison) -> str:
     g = comparison.guarantee
     bias = [release.bias if telling(release, release.bias) else None for release in comparison.groups.values()]
     known = [bound for bound in bias if bound is not None]
+    ready = "".join(f"\nPrepared: {words}" for words in prepared(next(iter(comparison.groups.values()))))
     near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
     return (
         f"Compared: {sizes}, whose groups and sizes are public; {powers(str(g.privacy))} in all, as each unit "
         f"({printable(g.unit)}) is in one group.\n{words}\nThe means are those in a chart about the public "
-        f"centre, of populations as they are clipped to the public region.{near}"
+        f"centre, of populations as they are clipped to the public region.{near}{ready}"
     )
 
 

@@ -18,7 +18,7 @@ from .report import promised
 from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, around, segments
 from .shapes import joined, over_each_other, principal
 from .subject import Links
-from .words import protects
+from .words import prepared, protects
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +59,7 @@ def describe(components: Components, channels: Sequence[str] = ()) -> str:
     if components.weight < 1:
         lines.append(f"Directions come from the release, weighed {components.weight:.0%}, and public specimens.")
     holds = "They hold for the records as clipped to the public region, not for the population."
+    lines += [f"Prepared: {words}" for words in prepared(components.release)]
     return "\n".join([*lines, f"Intervals and the number of components count the noise. {holds}"])
 
 

@@ -23,6 +23,7 @@ CLOSER = 0.6  # of its distance from the centre, within which another reading of
 MOST_TURNS = 2000  # specimens, the farthest, in which other orders are looked for
 MOST_SWAPS = 60  # the same for swaps
 MOST_LANDMARKS = 120  # of specimens in which swaps are looked for
+OFTEN = 0.2  # of the specimens, from which on a landmark is missing so often that estimates move the mean
 FAR = 3.0  # interquartile ranges above the upper quartile, from which on a distance is an outlier
 
 
@@ -72,19 +73,28 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
     return f"{MARK.upper()}: {words}. The release says little of them. Are centre and records of one kind, in the same units?"
 
 
-def of_estimates(data: Dataset, left: Collection[int]) -> str:
-    """Return which landmarks of which specimens, but for those that are left as they were, are estimates."""
+def of_estimates(data: Dataset, left: Collection[int], ahead: str = "") -> str:
+    """Return which landmarks of which specimens, but for those that are left as they were, are estimates; and which often."""
     gone = np.any(np.isnan(data.points), axis=2)
     rows = [row for row in np.flatnonzero(gone.any(axis=1)).tolist() if row not in left]
     each = [f"{data.where(row)}: landmark {', '.join(map(str, np.flatnonzero(gone[row]) + 1))}" for row in rows]
-    words = f"missing landmarks estimated: {gone[rows].sum()}, in {len(rows)} of {len(data)} specimens"
-    return printable(f"{MARK}: {words}: {'; '.join(some(each))}.") if rows else ""
+    words = f"missing landmarks {ahead}estimated: {gone[rows].sum()}, in {len(rows)} of {len(data)} specimens"
+    often = [f"landmark {i + 1} in {m}" for i, m in enumerate(gone[rows].sum(axis=0).tolist()) if m > OFTEN * len(data)]
+    drawn = f" Estimated often: {', '.join(some(often))}. That draws the mean towards what is public, which no stated error "
+    drawn += "counts: leave such a landmark out of all specimens."
+    return printable(f"{MARK}: {words}: {'; '.join(some(each))}.{drawn * bool(often)}") if rows else ""
 
 
-def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
-    """Return what a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
+def inspection(data: Dataset, space: Space, missing: str) -> dict[str, Any]:
+    """Return what a file holds, read as points of a space; ``missing`` is what was said of missing values.  Specimens of which
+    landmarks are to be estimated, half of them at most, are not bad."""
     n = len(data)
     bad = space.diagnose(data.points)[1] if n else {}
+    told = []
+    if "estimate" in missing and data.kind == "landmarks":
+        part = np.any(np.isnan(data.points), axis=2).mean(axis=1)
+        bad = {row: reason for row, reason in bad.items() if not 0 < part[row] <= 0.5}
+        told = [*filter(None, [of_estimates(data, bad, "to be ").removeprefix(f"{MARK}: ")])]
     return {
         "format": data.format,
         "kind": data.kind,
@@ -93,7 +103,7 @@ def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
         "points_from": data.source,
         "bad_records": len(bad),
         "bad": {row: bad[row] for row in sorted(bad)[:5]},
-        "remarks": some(remarks(data, space, said=said)),
+        "remarks": told + some(remarks(data, space, said=bool(missing))),
         "columns_with_repeats": {name: len(np.unique(data.labels[name])) for name in repeated_labels(data.labels)},
         "exact_copies": n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0,
     }

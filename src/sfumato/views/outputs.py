@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..atomic import check_writable
 from ..errors import Fix, Refusal
-from ..files import write_points
+from ..files import Dataset, write_points
 from ..files.writing import WRITERS
+from ..findings import Comparison, Components, Regression, Regressions
+from ..findings.regression import LOG_SIZE
 from ..release import Release
 from ..shown import Shown
 from .plots import render, write_picture
@@ -58,6 +62,29 @@ def check_comparable(by: str, public: bool) -> None:
             Fix("labels_are_public", True),
             ". If it is private (a diagnosis, say), do not compare by it",
         )
+
+
+def loaded(record: Path) -> Any:
+    """Return the result that a record holds."""
+    with record.open("rb") as file:
+        start = file.read(60)  # where a document says what it is
+    kinds = (Comparison, Regression, Regressions, Components)
+    return next((kind for kind in kinds if kind.format.encode() in start), Release).load(record)
+
+
+def values_in(record: Path, at: float | None = None) -> Dataset:
+    """Return the value that a record holds, of groups each of them, of a regression the mean at a value."""
+    done = loaded(record)
+    every = getattr(done, "groups", {"": done})
+    first = next(iter(every.values()))
+    if isinstance(first, Components) or isinstance(first, Regression) == (at is None):
+        ways = "a regression is written --at a value, a mean without that, and of directions 'sfumato synthesize' makes"
+        raise ValueError(f"{record}: holds a {done.noun}: {ways} specimens")
+    place = np.log(at) if at and at > 0 and first.covariate == LOG_SIZE else at
+    points = np.stack([one.value if at is None else one.at(place) for one in every.values()])
+    space = first.space.known
+    labels = {"ID": np.array([*every])} if len(every) > 1 else {}
+    return Dataset(points, "arrays" if space is None else space.kind, labels=labels)
 
 
 @dataclass

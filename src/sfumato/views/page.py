@@ -83,9 +83,7 @@ class Picture(NamedTuple):
 
     def html(self, image: str) -> str:
         caption = f"<figcaption>{escape(self.description)}</figcaption>"
-        dots = int.from_bytes(
-            base64.b64decode(image.removeprefix(PNG)[:32])[16:20]
-        )  # two a pixel, from the head of the PNG
+        dots = int.from_bytes(base64.b64decode(image.removeprefix(PNG)[:32])[16:20])  # two a pixel, from its head
         drawn = f'<img src="{image}" alt="{escape(self.words)}" width="{dots // 2}">'
         return f"<figure>\n{drawn}\n{caption}\n</figure>"
 

@@ -17,7 +17,7 @@ from .plots import plot_release as plot  # noqa: F401
 from .report import promised
 from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, Soft
 from .subject import Links, Noise, Subject
-from .words import protects
+from .words import prepared, protects
 
 STEPS = 17  # values of the covariate at which the band is computed
 MOST = 4  # groups that are drawn
@@ -157,6 +157,7 @@ def describe(done: Result) -> str:
     return "\n".join(
         [
             *in_short(done),
+            *(f"Prepared: {words}" for words in prepared(one.halves)),
             f"{one.covariate.capitalize()} {kept}; it counts within {low:g} to {high:g}. Change was looked for in {p} public "
             f"directions{rest}.",
             "The regions count noise and sampling error, for the population as it is clipped to the public region. It is the "
@@ -176,7 +177,7 @@ def page(done: Result, links: Links | None, channels: Sequence[str]) -> Page:
     rows = [row for name, each in groups(done).items() for row in _rows(name, each)]
     sections: list[Section] = [
         ("The numbers", [Grid(rows, ("", "Value", "Known to within (95%)"))]),
-        ("What it rests on", [Paragraph(line) for line in describe(done).splitlines()[-2:]]),
+        ("What it rests on", [Paragraph(line) for line in describe(done).splitlines()[len(in_short(done)) :]]),
         promised("All of it together is", one.guarantee, LIMITS),
     ]
     caption = "The mean at a low and a high value of the covariate, and the change between them."

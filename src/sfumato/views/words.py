@@ -13,7 +13,7 @@ from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import ZCDP, ApproxDP, PureDP
 from ..release import Guarantee, Release
 from ..release.population import no_region
-from ..release.record import ChartOf
+from ..release.record import ChartOf, Record
 from ..release.terms import COMBINED, SITES, After, Kind
 from . import view_of
 from .directions import in_degrees
@@ -118,7 +118,8 @@ def of_what(release: Release, error: float) -> str:
 def notes(release: Release) -> list[Fact]:
     """Return what a release estimates, what it leaves out, and what was done before and after the draw."""
     of_chart = [] if release.scalar is not None or release.chart is None else _of_chart(release, release.chart)
-    return [*_together(release), *of_chart, *_beyond(release)]
+    ready = [Fact("Prepared", words) for words in prepared(release)]
+    return [*_together(release), *ready, *of_chart, *_beyond(release)]
 
 
 # -- each fact --------------------------------------------------------------------------------------------------------------
@@ -292,6 +293,21 @@ def _beyond(release: Release) -> Iterator[Fact]:
         kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
         shrunk = release.chart is not None and After.SHRUNK in release.chart.after
         yield Fact("After", f"the draw was {done}; {kept}.{SHRUNK if shrunk else ''}")
+
+
+def prepared(record: Record) -> list[str]:
+    """Return what each specimen went through before anything else, as was asked for: a sentence, or none."""
+    said: dict[str, Any] = {"reference": 1, "sliders": (), "symmetric": (), **record.prepared}
+    known = f"{said['reference']} public specimens" if said["reference"] > 1 else "one public shape"
+    least = {"bending": "bending energy", "distance": "Procrustes distance"}.get(said.get("slid", ""))
+    words = {
+        "curves": f"curves and outlines resampled to {said.get('curves')} points each",
+        "missing": f"missing landmarks, if any, estimated from {known}",
+        "slid": f"{len(said['sliders']) or 'all'} semilandmarks slid to the least {least} from {known}",
+        "symmetric": f"left and right averaged ({len(said['symmetric'])} pairs)",
+    }
+    done = "; ".join(text for name, text in words.items() if name in record.prepared)
+    return [f"each specimen by itself, by public knowledge alone: {done}."] if done else []
 
 
 # -- parts of sentences -------------------------------------------------------------------------------------------------------

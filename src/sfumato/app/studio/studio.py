@@ -22,7 +22,7 @@ from ...errors import BudgetExceeded, Fix, RadiusError, Refusal, UnsavedError
 from ...files import read
 from ...files.labels import UNKNOWN, group_name, groups_of, people
 from ...files.people import named_labels, repeated_labels
-from ...findings import Comparison, Components, Regression, Regressions
+from ...findings import Components
 from ...findings.session import Session
 from ...laws.calibration.scale import check_records
 from ...laws.privacy import Facts, Privacy
@@ -33,7 +33,7 @@ from ...release.ledger import Ledger
 from ...spaces.base import Space
 from ...views.curator import MARK, inspection, region_used
 from ...views.globe import is_place
-from ...views.outputs import Outputs
+from ...views.outputs import Outputs, loaded
 from ...views.plots import read_links, read_names
 from ...views.subject import Links
 from .. import PLAIN
@@ -51,7 +51,6 @@ MOST_FILES = 200
 LOOKS = ("known", "blur", "plan", "ledger", "curve")  # the last takes longest
 SHOW = {"report.html": "report", "record.json": "out", "picture.png": "plot", "picture.svg": "plot"}
 ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
-KINDS = (Comparison, Regression, Regressions, Components)  # of records that are not of a mean
 MOST_GROUPS = 20  # of a column that the page offers to compare by
 
 
@@ -276,7 +275,7 @@ class Studio:
         work.load(guess=True)
         data = work.data
         space = work.space
-        facts = inspection(data, space, said=bool(request.missing))
+        facts = inspection(data, space, request.missing)
         rows = len(data)
         if work.parts:
             from pyarrow.parquet import read_metadata
@@ -361,9 +360,7 @@ class Studio:
 
     def open(self, request: Request) -> dict[str, Any]:
         """Return a release that was saved before, of whatever plan, to take home what it shows; it costs nothing."""
-        with Path(request.out).open(encoding="utf-8", errors="replace") as file:
-            start = file.read(200)
-        release: Any = next((kind for kind in KINDS if f'"{kind.format}"' in start), Release).load(request.out)
+        release = loaded(Path(request.out))
         with self.lock:
             if id_of(request) in self.jobs:
                 return self.jobs[id_of(request)].facts()

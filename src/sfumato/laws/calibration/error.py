@@ -47,9 +47,7 @@ def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | No
     """
     if np.isinf(R):
         return 1.0
-    limit = min(
-        r + R, bounds_of(space).injectivity_radius
-    )  # of the widest law that proposals follow, whatever the data
+    limit = min(r + R, bounds_of(space).injectivity_radius)  # of the widest law of proposals, whatever the data
     envelope = RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
     inner = envelope.edges[envelope.edges <= R - r]
     if len(inner) < 2:
