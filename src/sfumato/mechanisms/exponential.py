@@ -1,6 +1,5 @@
 """The exponential mechanism (McSherry and Talwar 2007) with utility −F."""
 
-import operator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
@@ -18,7 +17,7 @@ from ..laws.calibration.error import (
 from ..laws.calibration.scale import Scale, exponential_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target
-from ..numerics.arrays import Array, Points, blocks, in_pairs, runs
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..spaces.base import Space
 from .kng import mean_envelope, span
@@ -132,14 +131,4 @@ def _half_mean_square(records: Records, x: Points) -> Array:
 
 
 def _square_sums(space: Space, x: Points, points: Points, _: Array | None) -> Array:
-    each = int(np.prod(space.point_shape)) * 4
-
-    def of_run(some: slice, part: slice) -> Array:
-        return np.asarray(np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1))
-
-    return np.concatenate(
-        [
-            in_pairs(operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start))))
-            for some in blocks(len(x), each * len(points))
-        ]
-    )
+    return space.square_sums(x, points)

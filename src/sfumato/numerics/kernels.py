@@ -527,3 +527,71 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
                 second[start + i, j] = -two * b
                 second[start + i, j + 1] = two * a
     return along
+
+
+@_compile
+def square_sums(points: Array, bases: Array, turned: Array, series: Any, least: float) -> Any:
+    """Return Σθ² over unit rows y at each base x: θ = f·sin θ, where sin θ is the length of y − ⟨x, y⟩x − ⟨t, y⟩t, so that
+    small angles keep their digits.  t = i·x where rows are complex numbers; real rows have none."""
+    n, p = points.shape
+    total = np.zeros(len(bases))
+    part = np.empty(len(bases))
+    c = np.empty(FEW)
+    f = np.empty(FEW)
+    sine2 = np.empty(FEW)
+    for start in range(0, n, RUN):
+        part[:] = 0.0
+        for first in range(start, min(start + RUN, n), FEW):
+            count = min(FEW, n - first)
+            for m in range(len(bases)):
+                for i in range(count):
+                    a = b = square = 0.0
+                    for j in range(p):
+                        a += bases[m, j] * points[first + i, j]
+                    if len(turned) > 0:
+                        for j in range(p):
+                            b += turned[m, j] * points[first + i, j]
+                        for j in range(p):
+                            u = points[first + i, j] - a * bases[m, j] - b * turned[m, j]
+                            square += u * u
+                        a = math.sqrt(a * a + b * b)
+                    else:
+                        for j in range(p):
+                            u = points[first + i, j] - a * bases[m, j]
+                            square += u * u
+                    c[i] = a
+                    sine2[i] = square
+                _stretches(series, least, c, f, count)
+                for i in range(count):
+                    part[m] += f[i] * f[i] * sine2[i]
+        total += part
+    return total
+
+
+@_compile
+def draw_shapes_in(points: Array, x: Array, cosine: float, sine: float, made: Array) -> None:
+    """Put shapes z, rows of real and imaginary parts in turn, into ``made``: as they are, or where the angle between z and x is
+    larger than the one given, cosine·x + sine·u/‖u‖ for u = (z − c·x)·c̄/|c|, c = ⟨x, z⟩.  All rows cost the same."""
+    both = _with_turned(x)
+    p = points.shape[1]
+    for i in range(len(points)):
+        z = points[i]
+        a = b = square = 0.0
+        for j in range(p):
+            a += both[0, j] * z[j]
+            b += both[1, j] * z[j]
+        for j in range(p):
+            u = z[j] - a * both[0, j] - b * both[1, j]
+            square += u * u
+        size = math.sqrt(a * a + b * b)
+        scale = sine / math.sqrt(square) if square > 0.0 else 0.0
+        re = scale * a / size if size > 0.0 else scale
+        im = scale * b / size if size > 0.0 else 0.0
+        outside = square * cosine * cosine > size * size * sine * sine
+        for j in range(0, p, 2):
+            v = z[j] - a * x[j] + b * x[j + 1]
+            w = z[j + 1] - a * x[j + 1] - b * x[j]
+            first = cosine * x[j] + re * v + im * w
+            second = cosine * x[j + 1] + re * w - im * v
+            made[i, j] = first if outside else z[j]
+            made[i, j + 1] = second if outside else z[j + 1]

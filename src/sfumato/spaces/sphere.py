@@ -165,6 +165,12 @@ class Sphere(Rows):
         kernels.draw_in(points, base, self.curvature, chord * chord, math.cos(angle), math.sin(angle) / self.q, made)
         return made
 
+    def square_sums(self, bases: Points, points: Points) -> Array:
+        kernels = compiled() if type(self) is Sphere and self._compiles(points) else None
+        if kernels is None:
+            return super().square_sums(bases, points)
+        return np.asarray(kernels.square_sums(points, bases, bases[:0], angle_series(), NEAR))
+
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if weights is None and self.dim == 2 and self._compiles(points):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
