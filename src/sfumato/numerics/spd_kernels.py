@@ -5,6 +5,7 @@ LLVM finds such vectors only where it can tell that arrays do not overlap, which
 by rows, with one more row than the matrix has.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -372,3 +373,142 @@ def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, ro
         for at in range(size + 3):
             total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at].sum()
     return total, wide
+
+
+@_inside
+def _turn_pair(a: Any, vectors: Any, k: int, p: int, q: int) -> None:
+    """Turn axes p and q of a symmetric matrix, kept whole, such that its entry there is zero (Jacobi 1846)."""
+    entry = a[p * k + q]
+    gap = a[q * k + q] - a[p * k + p]
+    sign = 2.0 * (gap > 0.0) - 1.0
+    t = 2.0 * entry / (gap + sign * (root(gap * gap + 4.0 * entry * entry) + 1e-300))
+    c = 1.0 / root(1.0 + t * t)
+    s = t * c
+    for r in range(k):
+        first = a[r * k + p]
+        second = a[r * k + q]
+        a[r * k + p] = c * first - s * second
+        a[r * k + q] = s * first + c * second
+        first = vectors[r * k + p]
+        second = vectors[r * k + q]
+        vectors[r * k + p] = c * first - s * second
+        vectors[r * k + q] = s * first + c * second
+    for r in range(k):
+        first = a[p * k + r]
+        second = a[q * k + r]
+        a[p * k + r] = c * first - s * second
+        a[q * k + r] = s * first + c * second
+    a[p * k + q] = 0.0
+    a[q * k + p] = 0.0
+
+
+@_inside
+def _logarithms(values: Array, near: Array, radius: float, k: int) -> None:
+    """Put into the place of eigenvalues, which are less one where ``near``, their logarithms; or, if there is a radius, the
+    eigenvalues of Exp of these, shortened to that length, less one where that keeps digits; ``near`` then says where."""
+    for z in range(LANES):
+        square = most = 0.0
+        for q in range(k):
+            values[q, z] = math.log1p(values[q, z]) if near[z] > 0.0 else math.log(values[q, z])
+            square += values[q, z] * values[q, z]
+            most = max(most, abs(values[q, z]))
+        if radius < math.inf:
+            share = radius / max(math.sqrt(square), radius)
+            near[z] = 1.0 if share * most < 0.5 else 0.0
+            for q in range(k):
+                power = share * values[q, z]
+                values[q, z] = math.expm1(power) if near[z] > 0.0 else math.exp(power)
+            values[k, z] = square
+
+
+@_compile
+def matrix_logs(
+    points: Array, base: Array, inverse: Array, factor: Array, radius: float, sweeps: int, made: Array
+) -> Any:
+    """Put f·Log(L⁻¹yL⁻ᵀ)·fᵀ of matrices y into ``made``, L⁻¹ being ``inverse`` and f the ``factor``; with a radius, y if that
+    logarithm is no longer, else f·Exp(that logarithm, shortened to the radius)·fᵀ, for f = L the point of the geodesic from
+    ``base`` to y.  Return which rows are wrong, as they hold no numbers, or numbers so large or small that digits are lost.
+
+    Eigenvectors by turns of two axes each, the same number of them for every matrix: no row depends on another one, and all
+    take the same time.  Matrices near the base are taken less one, so that short logarithms keep their digits.
+    """
+    n = len(points)
+    k = len(base)
+    size = k * k
+    flat = points.reshape(n, size)
+    out = made.reshape(n, size)
+    center = base.reshape(size)
+    numbers = np.empty((5 * size + 3 * k + 5, LANES))
+    y = place_of(numbers)
+    a = y + size
+    vectors = a + size
+    side = vectors + size
+    values = side + size
+    far = values + (k + 1)
+    near = far + size
+    half = near + 1
+    wrong = np.zeros(n, dtype=np.bool_)
+    for first in range(0, n, LANES):
+        last = min(LANES - 1, n - 1 - first)
+        for at in range(size):
+            for z in range(LANES):
+                numbers[at, z] = flat[first + min(z, last), at]
+        _whiten(y, inverse, k, half, far)
+        for at in range(size):
+            side[at] = y[at] - center[at]
+        _whiten(side, inverse, k, half, a)
+        length = all_of(0.0)
+        for i in range(k):
+            for j in range(i):
+                length = length + 2.0 * a[_at(i, j)] * a[_at(i, j)]
+            length = length + a[_at(i, i)] * a[_at(i, i)]
+        near[0] = where_positive(0.25 - length, 1.0)
+        for i in range(k):
+            for j in range(i + 1):
+                chosen = a[_at(i, j)] * near[0] + where_positive(1.0 - near[0], far[_at(i, j)])
+                side[i * k + j] = chosen
+                side[j * k + i] = chosen
+        length = all_of(0.0)
+        for at in range(size):
+            a[at] = side[at]
+            vectors[at] = 0.0
+            length = length + side[at] * side[at]
+        for i in range(k):
+            vectors[i * k + i] = 1.0
+        for _ in range(sweeps):
+            for p in range(k):
+                for q in range(p + 1, k):
+                    _turn_pair(a, vectors, k, p, q)
+        left = all_of(0.0)
+        for i in range(k):
+            values[i] = a[i * k + i]
+            for j in range(i):
+                left = left + a[i * k + j] * a[i * k + j]
+        values[k] = where_positive(1e-29 * length + 1e-280 - left, 1.0) * where_positive(1e150 - length, 1.0)
+        for z in range(LANES):
+            fine = numbers[4 * size + k, z] > 0.0
+            for q in range(k):
+                fine &= numbers[4 * size + q, z] > (-1.0 if numbers[5 * size + k + 1, z] > 0.0 else 0.0)
+            if z <= last:
+                wrong[first + z] = not fine
+        _logarithms(numbers[4 * size :], numbers[5 * size + k + 1], radius, k)
+        for i in range(k):
+            for q in range(k):
+                s = all_of(0.0)
+                for j in range(i + 1):
+                    s = s + factor[i, j] * vectors[j * k + q]
+                side[i * k + q] = s
+        for i in range(k):
+            for j in range(i + 1):
+                s = all_of(0.0)
+                if radius < math.inf:
+                    s = near[0] * center[i * k + j]
+                for q in range(k):
+                    s = s + side[i * k + q] * values[q] * side[j * k + q]
+                a[i * k + j] = s
+                a[j * k + i] = s
+        for z in range(last + 1):
+            inside = numbers[4 * size + k, z] <= radius * radius
+            for at in range(size):
+                out[first + z, at] = numbers[at, z] if inside and radius < math.inf else numbers[size + at, z]
+    return wrong

@@ -308,7 +308,9 @@ class Space(ABC):
 
         return np.concatenate(
             [
-                in_pairs(operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start))))
+                in_pairs(
+                    operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start)))
+                )
                 for some in blocks(len(bases), each * len(points))
             ]
         )
@@ -316,7 +318,8 @@ class Space(ABC):
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
         """Return the points, those farther than ``radius`` from ``base`` moved along their geodesics to that distance.
 
-        A point that is moved takes as long as one that is not. None where a space has no loop for it.
+        A point that is moved takes as long as one that is not.  NaN for points whose numbers are too large or small for
+        that; None where a space has no loop for it.
         """
         return None
 
