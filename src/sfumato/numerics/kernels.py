@@ -588,10 +588,45 @@ def draw_shapes_in(points: Array, x: Array, cosine: float, sine: float, made: Ar
         re = scale * a / size if size > 0.0 else scale
         im = scale * b / size if size > 0.0 else 0.0
         outside = square * cosine * cosine > size * size * sine * sine
+        along = cosine - (re * a + im * b) if outside else 0.0  # (re − i·im)·c is a real number
+        re = re if outside else 1.0
+        im = im if outside else 0.0
         for j in range(0, p, 2):
-            v = z[j] - a * x[j] + b * x[j + 1]
-            w = z[j + 1] - a * x[j + 1] - b * x[j]
-            first = cosine * x[j] + re * v + im * w
-            second = cosine * x[j + 1] + re * w - im * v
-            made[i, j] = first if outside else z[j]
-            made[i, j + 1] = second if outside else z[j + 1]
+            made[i, j] = along * x[j] + (re * z[j] + im * z[j + 1])
+            made[i, j + 1] = along * x[j + 1] + (re * z[j + 1] - im * z[j])
+
+
+@_compile
+def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: Any, least: float, made: Array) -> None:
+    """Put logarithms at x of shapes z, times a scale, into ``made``: the real parts, then the imaginary ones, of all but the
+    first two of θ/sin θ·c̄/|c|·(z − α·m − β·m′), α = 2⟨m, z⟩, β = 2⟨m′, z⟩ − ⟨m′, m⟩α.  These are two reflections, which cost
+    less than a product with the basis they make.  x, m and m′, unit vectors of C^k, are rows of the ``frame``."""
+    n, p = points.shape
+    half = p // 2 - 2
+    x = _with_turned(frame[0])
+    m = _with_turned(frame[1])
+    w = _with_turned(frame[2])
+    lanes = np.empty((4, FEW))
+    re, im, c, f = lanes
+    for first in range(0, n, FEW):
+        count = min(FEW, n - first)
+        _facing(points, first, count, x, series, least, lanes)
+        for i in range(count):
+            z = points[first + i]
+            a = b = d = e = 0.0
+            for j in range(p):
+                a += m[0, j] * z[j]
+                b += m[1, j] * z[j]
+                d += w[0, j] * z[j]
+                e += w[1, j] * z[j]
+            d -= cross[0] * a - cross[1] * b
+            e -= cross[0] * b + cross[1] * a
+            size = scale * f[i] / c[i] if c[i] > 0.0 else c[i]
+            turn = size * re[i]
+            back = size * im[i]
+            for j in range(half):
+                r = 2 * j + 4
+                s = z[r] - 2.0 * (a * m[0, r] - b * m[0, r + 1] + d * w[0, r] - e * w[0, r + 1])
+                t = z[r + 1] - 2.0 * (a * m[0, r + 1] + b * m[0, r] + d * w[0, r + 1] + e * w[0, r])
+                made[first + i, j] = turn * s + back * t
+                made[first + i, half + j] = turn * t - back * s

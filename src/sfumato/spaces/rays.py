@@ -78,10 +78,16 @@ class Rays(Rows):
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         x = np.ascontiguousarray(base)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
+        scale = 1.0 if rows is None else rows[0, 0]
+        frame = self._frame(base) if rows is None or np.array_equal(rows, scale * np.eye(self.dim)) else None
 
         def of(points: Points) -> Array:
             points = self._facing(base, points)
             if (kernels := self._kernels(points)) is not None:
+                if frame is not None:
+                    made = np.empty((len(points), self.dim))
+                    kernels.shape_chart(points.view(np.float64), *frame, scale, angle_series(), NEAR, made)
+                    return made
                 turned = np.empty((len(points), 2 * self.point_shape[0]))
                 kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
             else:
@@ -91,6 +97,15 @@ class Rays(Rows):
             return np.asarray(turned @ columns)
 
         return of
+
+    def _frame(self, base: Points) -> tuple[Array, tuple[float, float]] | None:
+        """Return the base and the two reflections that make its basis, and 2⟨m′, m⟩, for centred points."""
+        if not self.centred:
+            return None
+        middle = _middle(self.point_shape[0])
+        mirror = _padded(self._mirror(base))
+        cross = complex(2 * np.vdot(mirror, middle))
+        return np.stack([base, middle, mirror]).view(np.float64), (cross.real, cross.imag)
 
     def _inside(self, vectors: Points) -> Points:
         """Return centred vectors without the number that a reflection makes zero; others as they are."""

@@ -1,5 +1,7 @@
 """Symmetric positive definite matrices with the affine-invariant metric."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.typing import ArrayLike
@@ -133,6 +135,7 @@ class PositiveDefinite(Hadamard):
         return self._divergence(r, reach, spread, 1 / 3) + 2 * r * self.size / 12 * gradient
 
 
+@lru_cache(maxsize=4)
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:
     """Return Gauss–Legendre nodes and weights on [0, end]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
