@@ -31,11 +31,17 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 _compile = compiling(fastmath=FAST)
 _exactly = compiling()  # as written, so that a row comes out the same wherever it stands
 # a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
-_inside: Callable[[Any], Any] = numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)
+_only_called: dict[str, Any] = {
+    "fastmath": FAST,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}  # by other loops
+_inside: Callable[[Any], Any] = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_only_called)
+_within = compiling(**_only_called)
 _instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
 
 
-@_compile
+@_within
 def _sum(series: Any, z: float) -> Any:
     """Return the polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
@@ -48,7 +54,7 @@ def _sum(series: Any, z: float) -> Any:
     )
 
 
-@_compile
+@_within
 def _angle_over_sine(series: Any, c: float) -> Any:
     """Return θ/sin θ at cos θ = c, beyond the series, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
     half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
@@ -56,7 +62,7 @@ def _angle_over_sine(series: Any, c: float) -> Any:
     return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
 
 
-@_compile
+@_within
 def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
     """Return f = θ/sin θ for a few cosines: by the series, then again for those below ``least``; the rest of f is zero."""
     f[:] = 0.0
@@ -102,7 +108,7 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
     return types.none(points, types.int64, y, types.int64), code
 
 
-@_compile
+@_within
 def _apart(points: Array, first: int, y: Array) -> Any:
     """Copy up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
     count = min(y.shape[1], len(points) - first)
@@ -219,7 +225,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square
 
 
-@_compile
+@_within
 def _add_rows(points: Array, first: int, count: int, weights: Array, total: Array) -> None:
     """Add a few rows times their weights to ``total``: four at a time, the last one again without a weight past the end."""
     last = len(points) - 1
@@ -267,7 +273,7 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
     return toward, along, square
 
 
-@_compile
+@_within
 def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
     """Return θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
     square = 0.0
@@ -379,7 +385,8 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
     bad = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
         if not some[i]:
-            made[i] = points[i]
+            for j in range(2 * k):
+                made[i, j] = points[i, j]
             continue
         re = im = square = 0.0
         for j in range(k):
@@ -401,17 +408,19 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
     return bad
 
 
-@_compile
+@_within
 def _with_turned(z: Array) -> Any:
-    """Return z and i·z, for real and imaginary parts in turn."""
+    """Return z and i·z, for real and imaginary parts in turn.  Number by number: for an assignment of one array to another
+    Numba compiles the words of an error too, two seconds long."""
     both = np.empty((2, len(z)))
-    both[0] = z
-    both[1, ::2] = -z[1::2]
-    both[1, 1::2] = z[::2]
+    for j in range(0, len(z), 2):
+        both[0, j] = both[1, j + 1] = z[j]
+        both[0, j + 1] = z[j + 1]
+        both[1, j] = -z[j + 1]
     return both
 
 
-@_compile
+@_within
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
     """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
     turn; x and i·x are two rows."""
@@ -491,7 +500,7 @@ def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array
             _turn_row(points[first + i], scale * re[i], scale * im[i], made[first + i])
 
 
-@_compile
+@_within
 def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
     """Write z·(re − i·im) into ``made``."""
     for j in range(len(z) // 2):
@@ -630,3 +639,61 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
                 t = z[r + 1] - 2.0 * (a * m[0, r + 1] + b * m[0, r] + d * w[0, r + 1] + e * w[0, r])
                 made[first + i, j] = turn * s + back * t
                 made[first + i, half + j] = turn * t - back * s
+
+
+@_exactly
+def put_three_right(points: Array, norm2: float, exact: float, drift: float, made: Array) -> Any:
+    """Do as :func:`put_right` with rows of R³; return whether none is off by more than ``drift``."""
+    y = np.empty((3, SOME))
+    ratios = np.empty(SOME)
+    wrong = 0.0
+    for first in range(0, len(points), SOME):
+        count = _apart(points, first, y)
+        for i in range(count):
+            square = (y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]) / norm2
+            ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
+        for i in range(count):
+            y[0, i] /= ratios[i]
+            y[1, i] /= ratios[i]
+            y[2, i] /= ratios[i]
+        for i in range(count):
+            wrong += 0.0 if abs(ratios[i] - 1.0) <= drift else 1.0
+            for j in range(3):
+                made[first + i, j] = y[j, i]
+    return wrong == 0.0
+
+
+@_exactly
+def draw_three_in(
+    points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array
+) -> None:
+    """Do as :func:`draw_in` with rows of R³, to the same bits, many at a time."""
+    x0, x1, x2 = x
+    y = np.empty((3, SOME))
+    moved = np.empty((3, SOME))
+    for first in range(0, len(points), SOME):
+        count = _apart(points, first, y)
+        for i in range(count):
+            d0 = y[0, i] - x0
+            d1 = y[1, i] - x1
+            d2 = y[2, i] - x2
+            square = d0 * d0 + d1 * d1 + d2 * d2
+            half = 0.5 * curvature * square
+            v0 = d0 + half * x0
+            v1 = d1 + half * x1
+            v2 = d2 + half * x2
+            along = curvature * (x0 * v0 + x1 * v1 + x2 * v2)
+            v0 -= along * x0
+            v1 -= along * x1
+            v2 -= along * x2
+            length2 = v0 * v0 + v1 * v1 + v2 * v2
+            some = 1.0 if length2 > 0.0 else 0.0
+            scale = some * sine / math.sqrt(length2 + (1.0 - some))
+            near = some * cosine + (1.0 - some)
+            outside = square > chord2
+            moved[0, i] = near * x0 + scale * v0 if outside else y[0, i]
+            moved[1, i] = near * x1 + scale * v1 if outside else y[1, i]
+            moved[2, i] = near * x2 + scale * v2 if outside else y[2, i]
+        for i in range(count):
+            for j in range(3):
+                made[first + i, j] = moved[j, i]

@@ -447,16 +447,16 @@ def matrix_logs(
     far = values + (k + 1)
     near = far + size
     half = near + 1
+    far_at = 4 * size + k + 1
+    a_at = size
     wrong = np.zeros(n, dtype=np.bool_)
     for first in range(0, n, LANES):
         last = min(LANES - 1, n - 1 - first)
-        for at in range(size):
-            for z in range(LANES):
-                numbers[at, z] = flat[first + min(z, last), at]
-        _whiten(y, inverse, k, half, far)
-        for at in range(size):
-            side[at] = y[at] - center[at]
-        _whiten(side, inverse, k, half, a)
+        for which in range(2):  # y, and y less the base
+            for at in range(size):
+                for z in range(LANES):
+                    numbers[at, z] = flat[first + min(z, last), at] - which * center[at]
+            _whiten(y, inverse, k, half, far + which * (a_at - far_at))
         length = all_of(0.0)
         for i in range(k):
             for j in range(i):
@@ -510,5 +510,5 @@ def matrix_logs(
         for z in range(last + 1):
             inside = numbers[4 * size + k, z] <= radius * radius
             for at in range(size):
-                out[first + z, at] = numbers[at, z] if inside and radius < math.inf else numbers[size + at, z]
+                out[first + z, at] = flat[first + z, at] if inside and radius < math.inf else numbers[size + at, z]
     return wrong

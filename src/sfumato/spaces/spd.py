@@ -195,7 +195,9 @@ class SPD(Matrices):
         made = np.empty(points.shape)
         points = np.ascontiguousarray(points)
         sweeps = 4 + self.size.bit_length()
-        made[kernels.matrix_logs(points, base, _inverse(factor), outer, radius, sweeps, made)] = np.nan
+        # one kind of array, so that the loop is compiled once
+        base, inverse, outer = (np.array(each, order="C") for each in (base, _inverse(factor), outer))
+        made[kernels.matrix_logs(points, base, inverse, outer, float(radius), sweeps, made)] = np.nan
         return made
 
     def square_sums(self, bases: Points, points: Points) -> Array:
@@ -356,7 +358,7 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)
-    return kernels.matrix_moments(points, w, inverse, rules, kernels.room(points.shape[-1]))
+    return kernels.matrix_moments(points, w, np.array(inverse, order="C"), rules, kernels.room(points.shape[-1]))
 
 
 def triangle(matrices: Array) -> Array:
