@@ -83,11 +83,11 @@ class Rays(Rows):
 
         def of(points: Points) -> Array:
             points = self._facing(base, points)
+            if frame is not None and (kernels := self._kernels(points, "row_kernels")) is not None:
+                made = np.empty((len(points), self.dim))
+                kernels.shape_chart(points.view(np.float64), *frame, scale, angle_series(), NEAR, made)
+                return made
             if (kernels := self._kernels(points)) is not None:
-                if frame is not None:
-                    made = np.empty((len(points), self.dim))
-                    kernels.shape_chart(points.view(np.float64), *frame, scale, angle_series(), NEAR, made)
-                    return made
                 turned = np.empty((len(points), 2 * self.point_shape[0]))
                 kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
             else:
@@ -146,9 +146,9 @@ class Rays(Rows):
         return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)
 
     @staticmethod
-    def _kernels(points: Points) -> ModuleType | None:
-        """Return compiled loops, for points that are many."""
-        return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
+    def _kernels(points: Points, name: str = "kernels") -> ModuleType | None:
+        """Return the compiled loops of that file, for points that are many."""
+        return compiled(name) if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Return Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""

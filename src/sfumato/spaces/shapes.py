@@ -82,13 +82,13 @@ class PlanarShapes(Rays):
         return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
 
     def square_sums(self, bases: Points, points: Points) -> Array:
-        if (kernels := self._kernels(points)) is None:
+        if (kernels := self._kernels(points, "row_kernels")) is None:
             return super().square_sums(bases, points)
         turns = (np.ascontiguousarray(z).view(np.float64) for z in (bases, 1j * bases))
         return np.asarray(kernels.square_sums(points.view(np.float64), *turns, angle_series(), NEAR))
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
-        if radius >= 1.5 or (kernels := self._kernels(points)) is None:
+        if radius >= 1.5 or (kernels := self._kernels(points, "row_kernels")) is None:
             return super().drawn_in(base, points, radius)
         made = np.empty_like(points)
         x = np.ascontiguousarray(base).view(np.float64)

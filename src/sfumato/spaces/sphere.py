@@ -88,7 +88,8 @@ class Sphere(Rows):
             if self.dim == 2 and array.dtype == np.float64 and kernels.sphere_sum(array, norm2, exact)[1]:
                 return array, None
             made = np.empty(array.shape)
-            if self.dim == 2 and kernels.put_three_right(array, norm2, exact, DRIFT, made):
+            rows = compiled("row_kernels")
+            if self.dim == 2 and rows is not None and rows.put_three_right(array, norm2, exact, DRIFT, made):
                 return made, None
             return made, np.asarray(kernels.put_right(np.asarray(array, dtype=np.float64), norm2, exact, made))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -169,7 +170,9 @@ class Sphere(Rows):
         return RoundEmbedding(self.dim + 1, self.curvature)
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
-        if type(self) is not Sphere or points.size < MANY or self.q * radius >= 3.0 or (kernels := compiled()) is None:
+        many = type(self) is Sphere and points.size >= MANY and self.q * radius < 3.0
+        kernels = compiled("row_kernels" if self.dim == 2 else "kernels") if many else None
+        if kernels is None:
             return super().drawn_in(base, points, radius)
         angle = self.q * radius
         chord = 2 / self.q * math.sin(angle / 2)
@@ -179,7 +182,7 @@ class Sphere(Rows):
         return made
 
     def square_sums(self, bases: Points, points: Points) -> Array:
-        kernels = compiled() if type(self) is Sphere and self._compiles(points) else None
+        kernels = compiled("row_kernels") if type(self) is Sphere and self._compiles(points) else None
         if kernels is None:
             return super().square_sums(bases, points)
         return np.asarray(kernels.square_sums(points, bases, bases[:0], angle_series(), NEAR))
