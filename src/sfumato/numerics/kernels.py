@@ -424,7 +424,10 @@ def _with_turned(z: Array) -> Any:
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
     """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
     turn; x and i·x are two rows."""
-    re, im, c, f = lanes
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     for i in range(count):
         a = b = 0.0
         for j in range(points.shape[1]):
@@ -446,7 +449,10 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     block = np.empty((2, p))
     part = np.empty((2, p))
     lanes = np.empty((4, FEW))
-    re, im, c, f = lanes
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0

@@ -192,13 +192,17 @@ class SPD(Matrices):
         kernels = compiled("spd_kernels") if 1 < self.size <= TURNED and points.size >= MANY else None
         if kernels is None:
             return None
-        made = np.empty(points.shape)
-        points = np.ascontiguousarray(points)
-        sweeps = 4 + self.size.bit_length()
+        n = len(points)
+        size = self.size**2
+        made = np.empty((n, size))
+        bad = np.zeros(n, dtype=bool)
+        room = np.empty((4 * size + 2 * self.size + 2, kernels.LANES))
         # one kind of array, so that the loop is compiled once
-        base, inverse, outer = (np.array(each, order="C") for each in (base, _inverse(factor), outer))
-        made[kernels.matrix_logs(points, base, inverse, outer, float(radius), sweeps, made)] = np.nan
-        return made
+        parts = np.array(base).reshape(size), np.array(_inverse(factor), order="C"), np.array(outer, order="C")
+        rows = np.ascontiguousarray(points).reshape(n, size)
+        kernels.matrix_logs(rows, *parts, float(radius), 4 + self.size.bit_length(), room, made, bad)
+        made[bad] = np.nan
+        return made.reshape(points.shape)
 
     def square_sums(self, bases: Points, points: Points) -> Array:
         if self.size == 1 or points.size < MANY:
@@ -358,7 +362,10 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)
-    return kernels.matrix_moments(points, w, np.array(inverse, order="C"), rules, kernels.room(points.shape[-1]))
+    k = points.shape[-1]
+    sums = np.zeros(k * (k + 1) // 2 + 3), np.zeros(len(points), dtype=bool)
+    kernels.matrix_moments(points, w, np.array(inverse, order="C"), rules, kernels.room(k), *sums)
+    return sums
 
 
 def triangle(matrices: Array) -> Array:
