@@ -29,7 +29,6 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 _compile = compiling(fastmath=FAST)
-_exactly = compiling()  # as written, so that a row comes out the same wherever it stands
 # a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
 _only_called: dict[str, Any] = {
     "fastmath": FAST,
@@ -125,7 +124,7 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """Return the sum of rows of R³, and whether :func:`put_right` would leave them as they are."""
+    """Return the sum of rows of R³, and whether all have the squared norm ``norm2``, up to a factor 1 ± exact."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
     faults = 0.0
@@ -141,44 +140,6 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
         total[1] += y1
         total[2] += y2
     return total, faults == 0.0
-
-
-@_exactly
-def put_right(points: Array, norm2: float, exact: float, made: Array) -> Any:
-    """Put rows of any R^p into ``made``, divided by how many times too long they are; return that: 1 for those whose squared
-    norm is ``norm2`` up to a factor 1 ± exact."""
-    ratios = np.empty(len(points))
-    for i in range(len(points)):
-        square = 0.0
-        for j in range(points.shape[1]):
-            square += points[i, j] * points[i, j]
-        square /= norm2
-        ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
-        for j in range(points.shape[1]):
-            made[i, j] = points[i, j] / ratios[i]
-    return ratios
-
-
-@_exactly
-def draw_in(points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array) -> None:
-    """Put directions y into ``made``: as they are, or where d = y − x is longer than a chord, cosine·x + sine·v/‖v‖ for
-    v = d + ½κ‖d‖²·x, less what rounding leaves of it along x, which near the antipode is much.  All rows cost the same."""
-    for i in range(len(points)):
-        square = along = length2 = 0.0
-        for j in range(points.shape[1]):
-            square += (points[i, j] - x[j]) * (points[i, j] - x[j])
-        half = 0.5 * curvature * square
-        for j in range(points.shape[1]):
-            along += x[j] * (points[i, j] - x[j] + half * x[j])
-        along *= curvature
-        for j in range(points.shape[1]):
-            v = points[i, j] - x[j] + half * x[j] - along * x[j]
-            length2 += v * v
-        scale = sine / math.sqrt(length2) if length2 > 0.0 else 0.0
-        near = cosine if length2 > 0.0 else 1.0
-        for j in range(points.shape[1]):
-            moved = near * x[j] + scale * (points[i, j] - x[j] + half * x[j] - along * x[j])
-            made[i, j] = moved if square > chord2 else points[i, j]
 
 
 @_compile
@@ -489,29 +450,6 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
                 part[m] += toward - along * bases[m]
         total += part
     return total
-
-
-@_compile
-def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
-    """Write θ/sin θ·z·c̄/|c|, 0 if c = ⟨x, z⟩ is, into ``made``: shapes turned to x, the logarithm up to a multiple of x."""
-    n = len(points)
-    both = _with_turned(x)
-    lanes = np.empty((4, FEW))
-    re, im, c, f = lanes
-    for first in range(0, n, FEW):
-        count = min(FEW, n - first)
-        _facing(points, first, count, both, series, least, lanes)
-        for i in range(count):
-            scale = f[i] / c[i] if c[i] > 0.0 else c[i]
-            _turn_row(points[first + i], scale * re[i], scale * im[i], made[first + i])
-
-
-@_within
-def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
-    """Write z·(re − i·im) into ``made``."""
-    for j in range(len(z) // 2):
-        made[2 * j] = re * z[2 * j] + im * z[2 * j + 1]
-        made[2 * j + 1] = re * z[2 * j + 1] - im * z[2 * j]
 
 
 @_compile

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import RUN, Array
-from .kernels import FEW, SOME, _apart, _compile, _exactly, _facing, _stretches, _with_turned
+from .compiling import compiling
+from .kernels import FEW, SOME, _apart, _compile, _facing, _stretches, _with_turned
+from .kernels import sphere_sum as sphere_sum
+
+_exactly = compiling()  # as written, so that a row comes out the same wherever it stands
 
 
 @_compile
@@ -81,11 +85,11 @@ def draw_shapes_in(points: Array, x: Array, cosine: float, sine: float, made: Ar
 
 @_compile
 def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: Any, least: float, made: Array) -> None:
-    """Put logarithms at x of shapes z, times a scale, into ``made``: the real parts, then the imaginary ones, of all but the
-    first two of θ/sin θ·c̄/|c|·(z − α·m − β·m′), α = 2⟨m, z⟩, β = 2⟨m′, z⟩ − ⟨m′, m⟩α.  These are two reflections, which cost
-    less than a product with the basis they make.  x, m and m′, unit vectors of C^k, are rows of the ``frame``."""
+    """Put logarithms at x of shapes z, times a scale, into ``made``: real parts, then imaginary ones, of the last numbers of
+    θ/sin θ·c̄/|c|·(z − α·m − β·m′), α = 2⟨m, z⟩, β = 2⟨m′, z⟩ − ⟨m′, m⟩α.  These are two reflections, which cost less than a
+    product with the basis they make.  x, m and m′, unit vectors of C^k, are rows of the ``frame``."""
     n, p = points.shape
-    half = p // 2 - 2
+    half = made.shape[1] // 2
     x = _with_turned(frame[0])
     m = _with_turned(frame[1])
     w = _with_turned(frame[2])
@@ -108,7 +112,7 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
             turn = size * re[i]
             back = size * im[i]
             for j in range(half):
-                r = 2 * j + 4
+                r = p - 2 * half + 2 * j
                 s = z[r] - 2.0 * (a * m[0, r] - b * m[0, r + 1] + d * w[0, r] - e * w[0, r + 1])
                 t = z[r + 1] - 2.0 * (a * m[0, r + 1] + b * m[0, r] + d * w[0, r + 1] + e * w[0, r])
                 made[first + i, j] = turn * s + back * t
@@ -116,58 +120,74 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
 
 
 @_exactly
-def put_three_right(points: Array, norm2: float, exact: float, drift: float, made: Array) -> Any:
-    """Do as :func:`put_right` with rows of R³; return whether none is off by more than ``drift``."""
-    y = np.empty((3, SOME))
+def _lanes(points: Array, first: int, y: Array) -> Any:
+    """Copy up to as many rows as y has columns, each coordinate to a row of y; return how many there were."""
+    if len(y) == 3:
+        return _apart(points, first, y)
+    count = min(y.shape[1], len(points) - first)
+    for i in range(count):
+        for j in range(len(y)):
+            y[j, i] = points[first + i, j]
+    return count
+
+
+@_exactly
+def put_right(points: Array, norm2: float, exact: float, drift: float, made: Array) -> Any:
+    """Put rows of any R^p into ``made``, divided by how many times too long they are, unless their squared norm is ``norm2`` up
+    to a factor 1 ± exact; return whether none is off by more than ``drift``."""
+    y = np.empty((points.shape[1], SOME))
     ratios = np.empty(SOME)
     wrong = 0.0
     for first in range(0, len(points), SOME):
-        count = _apart(points, first, y)
+        count = _lanes(points, first, y)
         for i in range(count):
-            square = (y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]) / norm2
+            ratios[i] = 0.0
+        for j in range(len(y)):
+            for i in range(count):
+                ratios[i] += y[j, i] * y[j, i]
+        for i in range(count):
+            square = ratios[i] / norm2
             ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
-        for i in range(count):
-            y[0, i] /= ratios[i]
-            y[1, i] /= ratios[i]
-            y[2, i] /= ratios[i]
-        for i in range(count):
             wrong += 0.0 if abs(ratios[i] - 1.0) <= drift else 1.0
-            for j in range(3):
+        for j in range(len(y)):
+            for i in range(count):
+                y[j, i] /= ratios[i]
+        for i in range(count):
+            for j in range(len(y)):
                 made[first + i, j] = y[j, i]
     return wrong == 0.0
 
 
 @_exactly
-def draw_three_in(
-    points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array
-) -> None:
-    """Do as :func:`draw_in` with rows of R³, to the same bits, many at a time."""
-    x0, x1, x2 = x
-    y = np.empty((3, SOME))
-    moved = np.empty((3, SOME))
+def draw_in(points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array) -> None:
+    """Put directions y into ``made``: as they are, or where d = y − x is longer than a chord, cosine·x + sine·v/‖v‖ for
+    v = d + ½κ‖d‖²·x, less what rounding leaves of it along x, which near the antipode is much."""
+    y = np.empty((points.shape[1], SOME))
+    square = np.empty(SOME)
+    along = np.empty(SOME)
+    length2 = np.empty(SOME)
     for first in range(0, len(points), SOME):
-        count = _apart(points, first, y)
+        count = _lanes(points, first, y)
         for i in range(count):
-            d0 = y[0, i] - x0
-            d1 = y[1, i] - x1
-            d2 = y[2, i] - x2
-            square = d0 * d0 + d1 * d1 + d2 * d2
-            half = 0.5 * curvature * square
-            v0 = d0 + half * x0
-            v1 = d1 + half * x1
-            v2 = d2 + half * x2
-            along = curvature * (x0 * v0 + x1 * v1 + x2 * v2)
-            v0 -= along * x0
-            v1 -= along * x1
-            v2 -= along * x2
-            length2 = v0 * v0 + v1 * v1 + v2 * v2
-            some = 1.0 if length2 > 0.0 else 0.0
-            scale = some * sine / math.sqrt(length2 + (1.0 - some))
-            near = some * cosine + (1.0 - some)
-            outside = square > chord2
-            moved[0, i] = near * x0 + scale * v0 if outside else y[0, i]
-            moved[1, i] = near * x1 + scale * v1 if outside else y[1, i]
-            moved[2, i] = near * x2 + scale * v2 if outside else y[2, i]
+            square[i] = along[i] = length2[i] = 0.0
+        for j in range(len(y)):
+            for i in range(count):
+                square[i] += (y[j, i] - x[j]) * (y[j, i] - x[j])
+        for j in range(len(y)):
+            for i in range(count):
+                along[i] += curvature * x[j] * (y[j, i] - x[j] + 0.5 * curvature * square[i] * x[j])
+        for j in range(len(y)):
+            for i in range(count):
+                v = y[j, i] - x[j] + 0.5 * curvature * square[i] * x[j] - along[i] * x[j]
+                length2[i] += v * v
         for i in range(count):
-            for j in range(3):
-                made[first + i, j] = moved[j, i]
+            some = 1.0 if length2[i] > 0.0 else 0.0
+            length2[i] = some * sine / math.sqrt(length2[i] + (1.0 - some))
+        for j in range(len(y)):
+            for i in range(count):
+                v = y[j, i] - x[j] + 0.5 * curvature * square[i] * x[j] - along[i] * x[j]
+                moved = (cosine if length2[i] > 0.0 else 1.0) * x[j] + length2[i] * v
+                y[j, i] = moved if square[i] > chord2 else y[j, i]
+        for i in range(count):
+            for j in range(len(y)):
+                made[first + i, j] = y[j, i]

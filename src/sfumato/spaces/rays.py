@@ -73,37 +73,33 @@ class Rays(Rows):
         return np.concatenate([half.real, half.imag], axis=-1)
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
-        """Return one product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the
-        part of the logarithm along the base."""
-        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
+        """Return the records turned to the base, stretched by θ/sin θ, and reflected twice, as the basis is made: all of it is
+        blind to the part along the base.  Then one product with the rows, unless these are a multiple of one."""
         x = np.ascontiguousarray(base)
+        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
-        scale = 1.0 if rows is None else rows[0, 0]
-        frame = self._frame(base) if rows is None or np.array_equal(rows, scale * np.eye(self.dim)) else None
+        scale = 1.0 if rows is None else float(rows[0, 0])
+        product = None if rows is None or np.array_equal(rows, scale * np.eye(self.dim)) else rows.T
+        frame = (*self._frame(base), scale if product is None else 1.0)
 
         def of(points: Points) -> Array:
             points = self._facing(base, points)
-            if frame is not None and (kernels := self._kernels(points, "row_kernels")) is not None:
+            if (kernels := self._kernels(points, "row_kernels")) is not None:
                 made = np.empty((len(points), self.dim))
-                kernels.shape_chart(points.view(np.float64), *frame, scale, angle_series(), NEAR, made)
-                return made
-            if (kernels := self._kernels(points)) is not None:
-                turned = np.empty((len(points), 2 * self.point_shape[0]))
-                kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
-            else:
-                products = points @ np.conj(x)
-                turn = self._turn(products, angle_over_sine(np.abs(products)))
-                turned = (points * turn[:, None]).view(np.float64)
-            return np.asarray(turned @ columns)
+                kernels.shape_chart(points.view(np.float64), *frame, angle_series(), NEAR, made)
+                return made if product is None else made @ product
+            products = points @ np.conj(x)
+            turn = self._turn(products, angle_over_sine(np.abs(products)))
+            return np.asarray((points * turn[:, None]).view(np.float64) @ columns)
 
         return of
 
-    def _frame(self, base: Points) -> tuple[Array, tuple[float, float]] | None:
-        """Return the base and the two reflections that make its basis, and 2⟨m′, m⟩, for centred points."""
-        if not self.centred:
-            return None
-        middle = _middle(self.point_shape[0])
-        mirror = _padded(self._mirror(base))
+    def _frame(self, base: Points) -> tuple[Array, tuple[float, float]]:
+        """Return the base and the two reflections m and m′ that make its basis, and 2⟨m′, m⟩; m is none where points are not
+        centred."""
+        mirror = self._mirror(base)
+        middle = _middle(self.point_shape[0]) if self.centred else np.zeros_like(mirror)
+        mirror = _padded(mirror) if self.centred else mirror
         cross = complex(2 * np.vdot(mirror, middle))
         return np.stack([base, middle, mirror]).view(np.float64), (cross.real, cross.imag)
 

@@ -84,16 +84,14 @@ class Sphere(Rows):
         none is off by more than DRIFT."""
         norm2 = 1 / self.curvature
         exact = norm_error(self.dim + 1)
-        if array.size >= MANY and (kernels := compiled()):
+        if array.size >= MANY and (kernels := compiled("row_kernels")):
             if self.dim == 2 and array.dtype == np.float64 and kernels.sphere_sum(array, norm2, exact)[1]:
                 return array, None
             made = np.empty(array.shape)
-            rows = compiled("row_kernels")
-            if self.dim == 2 and rows is not None and rows.put_three_right(array, norm2, exact, DRIFT, made):
+            if kernels.put_right(array, norm2, exact, DRIFT, made):
                 return made, None
-            return made, np.asarray(kernels.put_right(np.asarray(array, dtype=np.float64), norm2, exact, made))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            squares = np.vecdot(array, array) / norm2
+            squares = np.vecdot(array, array, dtype=np.float64) / norm2
             ratios = np.where(np.abs(squares - 1) <= exact, 1.0, np.sqrt(squares))
             return (array, None) if (ratios == 1).all() else (array / ratios[:, None], ratios)
 
@@ -171,14 +169,13 @@ class Sphere(Rows):
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
         many = type(self) is Sphere and points.size >= MANY and self.q * radius < 3.0
-        kernels = compiled("row_kernels" if self.dim == 2 else "kernels") if many else None
+        kernels = compiled("row_kernels") if many else None
         if kernels is None:
             return super().drawn_in(base, points, radius)
         angle = self.q * radius
         chord = 2 / self.q * math.sin(angle / 2)
         made = np.empty(points.shape)
-        loop = kernels.draw_three_in if self.dim == 2 else kernels.draw_in
-        loop(points, base, self.curvature, chord * chord, math.cos(angle), math.sin(angle) / self.q, made)
+        kernels.draw_in(points, base, self.curvature, chord * chord, math.cos(angle), math.sin(angle) / self.q, made)
         return made
 
     def square_sums(self, bases: Points, points: Points) -> Array:
