@@ -101,6 +101,14 @@ def passes(quick: bool) -> Iterator[Table]:
         "array once (`points.sum()`).",
         [_pass_row(case, quick) for case in [*cases, Case("sphere", 2, 10**5 if quick else 10**7)]],
     )
+    clipped = [("sphere", 2, 10**7), ("sphere", 99, 10**4), ("shapes", 50, 10**4), ("spd", 3, 20_000), ("spd", 8, 2000)]
+    yield Table(
+        "Clipped records",
+        "CPU seconds (median, taking turns) of `Ball.clip` where no record is outside, where 12.6% are, and where all are; "
+        "judged is the second over the first, which tells how many were clipped. On S², the same of a mean: of float32 "
+        "numbers, and with one record that is too long by 1e-9, over the mean of float64 unit vectors.",
+        [row for one in clipped for row in _clip_rows(Case(*one[:2], min(one[2], 2000) if quick else one[2]), quick)],
+    )
     yield _growth([10**4, 10**5] if quick else [10**4, 10**5, 10**6, 10**7], judge=not quick)
 
 
@@ -121,9 +129,41 @@ def _pass_row(case: Case, quick: bool) -> Row:
         "a pass, s": seconds["mean"] / count,
         "a read, s": seconds["read"],
         "pass over read": ratio,
+        "mean over read": seconds["mean"] / seconds["read"],
         "at most": wanted,
         "met": None if wanted is None else ratio <= wanted,
     }
+
+
+def _clip_rows(case: Case, quick: bool) -> Iterator[Row]:
+    import sfumato as sf
+
+    space, points, options = space_of(case.kind, case.size), case.points(), mean_options(TOLERANCE)
+    distances = sf.Ball(space, case.center(), 1.0).distances(space.validate(points))
+    radii = {"none outside": 1.01 * case.radius, "12.6% outside": float(np.quantile(distances, 0.874))}
+    balls = {name: sf.Ball(space, case.center(), radius) for name, radius in radii.items()}
+    balls["all outside"] = sf.Ball(space, case.center(), 0.99 * float(distances.min()))
+    runs = {name: cpu(lambda ball=ball: ball.clip(points)) for name, ball in balls.items()}  # type: ignore[misc]
+    runs["mean"] = cpu(lambda: sf.frechet_mean(space, points, **options))
+    if case.kind == "sphere" and case.size == 2:
+        single, one_off = points.astype(np.float32), points.copy()
+        one_off[7] *= 1 + 1e-9
+        runs["mean of float32"] = cpu(lambda: sf.frechet_mean(space, single, **options))
+        runs["mean with one too long"] = cpu(lambda: sf.frechet_mean(space, one_off, **options))
+    for run in runs.values():
+        run()  # what must be compiled is
+    seconds = alternate(runs, 2 if quick else 5)
+    for name, taken in seconds.items():
+        ratio = taken / seconds["none outside"] if name in ("12.6% outside", "all outside") else None
+        judged = name == "12.6% outside" and not quick
+        yield {
+            "case": f"{case.name}: {name}",
+            "s": taken,
+            "over the mean": taken / seconds["mean"],
+            "over none outside": ratio,
+            "at most": 1.2 if judged else None,
+            "met": ratio is not None and ratio <= 1.2 if judged else None,
+        }
 
 
 def _growth(sizes: list[int], judge: bool) -> Table:

@@ -1,6 +1,5 @@
 """The exponential mechanism (McSherry and Talwar 2007) with utility −F."""
 
-import operator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
@@ -18,7 +17,7 @@ from ..laws.calibration.error import (
 from ..laws.calibration.scale import Scale, exponential_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target
-from ..numerics.arrays import Array, Points, blocks, in_pairs, runs
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..spaces.base import Space
 from .kng import mean_envelope, span
@@ -80,17 +79,17 @@ class Exponential(ManifoldMechanism):
             """Return ⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
             reach = np.minimum(envelope.furthest + length, most)
-            error = self.value_error(length, envelope.second_moment, reach, envelope.slope, envelope.moments.error)
+            curved = self.bounds.gradient_error(length, envelope.second_moment, reach, envelope.slope)
+            error = self.value_error(length, curved, envelope.moments.error)
             value = coordinates @ gradient + np.vecdot(coordinates @ hessian, coordinates) / 2
             return (value - error) / sigma, (value + error) / sigma
 
         return Target(space, base, law, energy, OFFSET, self.ball.center, R, None, squeeze)
 
-    def value_error(self, u: Array, second_moment: float, reach: Array, slope: float, series: float) -> Array:
-        """Return a bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the error e of the
-        gradient, rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
-        curved = self.bounds.gradient_error(u, second_moment, reach, slope) / 3
-        return np.asarray(2 * self.energy_error(self.rounding) + u * (2 * self.rounding + series + curved))
+    def value_error(self, u: Array, curved: Array, series: float) -> Array:
+        """Return a bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the ``curved`` error e
+        of the gradient, rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
+        return np.asarray(2 * self.energy_error(self.rounding) + u * (2 * self.rounding + series + curved / 3))
 
     @cached_property
     def doubt(self) -> float:
@@ -100,11 +99,10 @@ class Exponential(ManifoldMechanism):
         lower = float(public_hessian(self.space, r, r, np.zeros(()), slope)[0])
         if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
             return 1.0
-        moment = r * r + 4 * slope * (r + slope)
         series = slope if self.space.series_moments else 0.0
 
         def error(u: Array) -> Array:
-            return self.value_error(u, moment, np.minimum(2 * r + 4 * slope + u, 2 * r), slope, series)
+            return self.value_error(u, self.bounds.public_gradient_error(u, r, 2 * r, slope, True), series)
 
         return exponential_doubt(self.space, r, self.scale.sigma, error, slope)
 
@@ -132,14 +130,4 @@ def _half_mean_square(records: Records, x: Points) -> Array:
 
 
 def _square_sums(space: Space, x: Points, points: Points, _: Array | None) -> Array:
-    each = int(np.prod(space.point_shape)) * 4
-
-    def of_run(some: slice, part: slice) -> Array:
-        return np.asarray(np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1))
-
-    return np.concatenate(
-        [
-            in_pairs(operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start))))
-            for some in blocks(len(x), each * len(points))
-        ]
-    )
+    return space.square_sums(x, points)

@@ -32,6 +32,8 @@ from .manifold import ManifoldMechanism
 from .statistics import Objective
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
+LEAST = 0.02  # and at least: of fewer the largest batch may not be enough
+BETTER = 4.0  # and times the share of radial proposals, which need no Hessian
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,13 @@ class KNG(ManifoldMechanism):
         if np.isinf(self.scale.region):
             return None
         inexact = 2 * self.rounding + (self.slope if self.space.series_moments else 0.0)
-        ellipse = kng_ellipse(self.space, self.ball.radius, self.scale.region, self.scale.sigma, inexact, self.slope)
-        return ellipse if ellipse is not None and ellipse.acceptance >= WORTHWHILE else None
+        numbers = (self.space, self.ball.radius, self.scale.region, self.scale.sigma)
+        plain = kng_ellipse(*numbers, inexact, self.slope, fine=False)
+        if plain is not None and plain.acceptance >= WORTHWHILE:
+            return plain
+        ellipse = kng_ellipse(*numbers, inexact, self.slope, fine=True)
+        radial = kng_acceptance(*numbers) or 0.0
+        return ellipse if ellipse is not None and ellipse.acceptance >= max(LEAST, BETTER * radial) else None
 
     @property
     def condition(self) -> float:

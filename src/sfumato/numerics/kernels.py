@@ -29,13 +29,18 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 _compile = compiling(fastmath=FAST)
-_exactly = compiling()  # as written, so that a row comes out the same wherever it stands
 # a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
-_inside: Callable[[Any], Any] = numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)
+_only_called: dict[str, Any] = {
+    "fastmath": FAST,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}  # by other loops
+_inside: Callable[[Any], Any] = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_only_called)
+_within = compiling(**_only_called)
 _instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
 
 
-@_compile
+@_within
 def _sum(series: Any, z: float) -> Any:
     """Return the polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
@@ -48,7 +53,7 @@ def _sum(series: Any, z: float) -> Any:
     )
 
 
-@_compile
+@_within
 def _angle_over_sine(series: Any, c: float) -> Any:
     """Return θ/sin θ at cos θ = c, beyond the series, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
     half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
@@ -56,7 +61,7 @@ def _angle_over_sine(series: Any, c: float) -> Any:
     return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
 
 
-@_compile
+@_within
 def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
     """Return f = θ/sin θ for a few cosines: by the series, then again for those below ``least``; the rest of f is zero."""
     f[:] = 0.0
@@ -102,7 +107,7 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
     return types.none(points, types.int64, y, types.int64), code
 
 
-@_compile
+@_within
 def _apart(points: Array, first: int, y: Array) -> Any:
     """Copy up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
     count = min(y.shape[1], len(points) - first)
@@ -119,7 +124,7 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """Return the sum of rows of R³, and whether :func:`put_right` would leave them as they are."""
+    """Return the sum of rows of R³, and whether all have the squared norm ``norm2``, up to a factor 1 ± exact."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
     faults = 0.0
@@ -135,44 +140,6 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
         total[1] += y1
         total[2] += y2
     return total, faults == 0.0
-
-
-@_exactly
-def put_right(points: Array, norm2: float, exact: float, made: Array) -> Any:
-    """Put rows of any R^p into ``made``, divided by how many times too long they are; return that: 1 for those whose squared
-    norm is ``norm2`` up to a factor 1 ± exact."""
-    ratios = np.empty(len(points))
-    for i in range(len(points)):
-        square = 0.0
-        for j in range(points.shape[1]):
-            square += points[i, j] * points[i, j]
-        square /= norm2
-        ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
-        for j in range(points.shape[1]):
-            made[i, j] = points[i, j] / ratios[i]
-    return ratios
-
-
-@_exactly
-def draw_in(points: Array, x: Array, curvature: float, chord2: float, cosine: float, sine: float, made: Array) -> None:
-    """Put directions y into ``made``: as they are, or where d = y − x is longer than a chord, cosine·x + sine·v/‖v‖ for
-    v = d + ½κ‖d‖²·x, less what rounding leaves of it along x, which near the antipode is much.  All rows cost the same."""
-    for i in range(len(points)):
-        square = along = length2 = 0.0
-        for j in range(points.shape[1]):
-            square += (points[i, j] - x[j]) * (points[i, j] - x[j])
-        half = 0.5 * curvature * square
-        for j in range(points.shape[1]):
-            along += x[j] * (points[i, j] - x[j] + half * x[j])
-        along *= curvature
-        for j in range(points.shape[1]):
-            v = points[i, j] - x[j] + half * x[j] - along * x[j]
-            length2 += v * v
-        scale = sine / math.sqrt(length2) if length2 > 0.0 else 0.0
-        near = cosine if length2 > 0.0 else 1.0
-        for j in range(points.shape[1]):
-            moved = near * x[j] + scale * (points[i, j] - x[j] + half * x[j] - along * x[j])
-            made[i, j] = moved if square > chord2 else points[i, j]
 
 
 @_compile
@@ -219,7 +186,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square
 
 
-@_compile
+@_within
 def _add_rows(points: Array, first: int, count: int, weights: Array, total: Array) -> None:
     """Add a few rows times their weights to ``total``: four at a time, the last one again without a weight past the end."""
     last = len(points) - 1
@@ -267,7 +234,7 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
     return toward, along, square
 
 
-@_compile
+@_within
 def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
     """Return θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
     square = 0.0
@@ -379,7 +346,8 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
     bad = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
         if not some[i]:
-            made[i] = points[i]
+            for j in range(2 * k):
+                made[i, j] = points[i, j]
             continue
         re = im = square = 0.0
         for j in range(k):
@@ -401,21 +369,26 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
     return bad
 
 
-@_compile
+@_within
 def _with_turned(z: Array) -> Any:
-    """Return z and i·z, for real and imaginary parts in turn."""
+    """Return z and i·z, for real and imaginary parts in turn.  Number by number: for an assignment of one array to another
+    Numba compiles the words of an error too, two seconds long."""
     both = np.empty((2, len(z)))
-    both[0] = z
-    both[1, ::2] = -z[1::2]
-    both[1, 1::2] = z[::2]
+    for j in range(0, len(z), 2):
+        both[0, j] = both[1, j + 1] = z[j]
+        both[0, j + 1] = z[j + 1]
+        both[1, j] = -z[j + 1]
     return both
 
 
-@_compile
+@_within
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
     """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
     turn; x and i·x are two rows."""
-    re, im, c, f = lanes
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     for i in range(count):
         a = b = 0.0
         for j in range(points.shape[1]):
@@ -437,7 +410,10 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     block = np.empty((2, p))
     part = np.empty((2, p))
     lanes = np.empty((4, FEW))
-    re, im, c, f = lanes
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
@@ -474,29 +450,6 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
                 part[m] += toward - along * bases[m]
         total += part
     return total
-
-
-@_compile
-def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
-    """Write θ/sin θ·z·c̄/|c|, 0 if c = ⟨x, z⟩ is, into ``made``: shapes turned to x, the logarithm up to a multiple of x."""
-    n = len(points)
-    both = _with_turned(x)
-    lanes = np.empty((4, FEW))
-    re, im, c, f = lanes
-    for first in range(0, n, FEW):
-        count = min(FEW, n - first)
-        _facing(points, first, count, both, series, least, lanes)
-        for i in range(count):
-            scale = f[i] / c[i] if c[i] > 0.0 else c[i]
-            _turn_row(points[first + i], scale * re[i], scale * im[i], made[first + i])
-
-
-@_compile
-def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
-    """Write z·(re − i·im) into ``made``."""
-    for j in range(len(z) // 2):
-        made[2 * j] = re * z[2 * j] + im * z[2 * j + 1]
-        made[2 * j + 1] = re * z[2 * j + 1] - im * z[2 * j]
 
 
 @_compile

@@ -5,6 +5,7 @@ LLVM finds such vectors only where it can tell that arrays do not overlap, which
 by rows, with one more row than the matrix has.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -306,9 +307,12 @@ def _places(w: Any, k: int) -> Any:
 
 
 @_compile
-def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, room: Any) -> Any:
-    """Return weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace, and one;
-    and which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a multiple of eight.
+def matrix_moments(
+    points: Array, weights: Array, inverse: Array, rules: Any, room: Any, total: Array, wide: Any
+) -> None:
+    """Add to ``total`` weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace,
+    and one; ``wide`` says which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a
+    multiple of eight.
 
     Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of the first of the ``rules`` whose width
     is not below λ₁/c and c/λₖ of any of eight records, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹; c is a
@@ -322,9 +326,7 @@ def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, ro
     two = place_of(numbers)
     size = _at(k, 0)
     w, m, logs, sums, u = _places(two + 2 + k * k, k)
-    total = np.zeros(size + 3)
-    wide = np.zeros(n, dtype=np.bool_)
-    row = 0
+    row = np.int64(0)
     for start in range(0, n, RUN):
         for at in range(size + 3):
             sums[at] = 0.0
@@ -370,5 +372,146 @@ def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, ro
                 sums[at] = sums[at] + share * logs[at]
                 logs[at] = 0.0
         for at in range(size + 3):
-            total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at].sum()
-    return total, wide
+            for z in range(LANES):
+                total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at, z]
+
+
+@_inside
+def _turn_pair(a: Any, vectors: Any, k: int, p: int, q: int) -> None:
+    """Turn axes p and q of a symmetric matrix, kept whole, such that its entry there is zero (Jacobi 1846)."""
+    entry = a[p * k + q]
+    gap = a[q * k + q] - a[p * k + p]
+    sign = 2.0 * (gap > 0.0) - 1.0
+    t = 2.0 * entry / (gap + sign * (root(gap * gap + 4.0 * entry * entry) + 1e-300))
+    c = 1.0 / root(1.0 + t * t)
+    s = t * c
+    for r in range(k):
+        first = a[r * k + p]
+        second = a[r * k + q]
+        a[r * k + p] = c * first - s * second
+        a[r * k + q] = s * first + c * second
+        first = vectors[r * k + p]
+        second = vectors[r * k + q]
+        vectors[r * k + p] = c * first - s * second
+        vectors[r * k + q] = s * first + c * second
+    for r in range(k):
+        first = a[p * k + r]
+        second = a[q * k + r]
+        a[p * k + r] = c * first - s * second
+        a[q * k + r] = s * first + c * second
+    a[p * k + q] = 0.0
+    a[q * k + p] = 0.0
+
+
+@_inside
+def _logarithms(numbers: Array, start: int, radius: float, k: int, first: int, last: int, bad: Any) -> None:
+    """Put into the place of eigenvalues, which are less one where the number after next is positive, their logarithms; or, if
+    there is a radius, the eigenvalues of Exp of these, shortened to that length, less one where that keeps digits.  The next
+    number is positive of matrices that are within the radius."""
+    for z in range(LANES):
+        near = numbers[start + k + 1, z] > 0.0
+        fine = numbers[start + k, z] > 0.0
+        square = 0.0
+        for q in range(k):
+            value = numbers[start + q, z]
+            fine &= value > -1.0 if near else value > 0.0
+            power = math.log1p(value) if near else math.log(value)
+            square += power * power
+            numbers[start + q, z] = power
+        if z <= last:
+            bad[first + z] = not fine
+        numbers[start + k + 1, z] = 0.0
+        numbers[start + k, z] = 0.0
+        if radius < math.inf:
+            share = radius / max(math.sqrt(square), radius)
+            near = share * math.sqrt(square) < 0.5
+            numbers[start + k + 1, z] = 1.0 if near else 0.0
+            numbers[start + k, z] = 1.0 if square <= radius * radius else 0.0
+            for q in range(k):
+                power = share * numbers[start + q, z]
+                numbers[start + q, z] = math.expm1(power) if near else math.exp(power)
+
+
+@_compile
+def matrix_logs(
+    points: Array,
+    base: Array,
+    inverse: Array,
+    factor: Array,
+    radius: float,
+    sweeps: int,
+    numbers: Array,
+    made: Array,
+    bad: Any,
+) -> None:
+    """Put f·Log(L⁻¹yL⁻ᵀ)·fᵀ of matrices y, as rows, into ``made``, L⁻¹ being ``inverse`` and f the ``factor``.
+
+    With a radius, y if that logarithm is no longer, else f·Exp(that logarithm, shortened to the radius)·fᵀ: for f = L the point
+    of the geodesic from ``base`` to y.  ``bad`` says which are wrong, as they hold no numbers, or such that digits are lost.
+
+    Eigenvectors by turns of two axes each, the same number of them for every matrix: no row depends on another one, and all
+    take the same time.  Matrices near the base are taken less one, so that short logarithms keep their digits.
+    """
+    n = len(points)
+    k = len(inverse)
+    size = k * k
+    y = place_of(numbers)
+    a = y + size
+    vectors = a + size
+    side = vectors + size
+    values = side + size
+    near = values + (k + 1)
+    half = near + 1
+    for first in range(0, n, LANES):
+        last = min(LANES - 1, n - 1 - first)
+        for which in range(2):  # y into the place of the eigenvectors, and y less the base
+            for at in range(size):
+                for z in range(LANES):
+                    numbers[at, z] = points[first + min(z, last), at] - which * base[at]
+            _whiten(y, inverse, k, half, a + (1 - which) * size)
+        length = all_of(0.0)
+        for i in range(k):
+            for j in range(k):
+                at = max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
+                side[i * k + j] = a[at]
+                length = length + a[at] * a[at]
+        near[0] = where_positive(0.25 - length, 1.0)
+        length = all_of(0.0)
+        for i in range(k):
+            for j in range(k):
+                at = max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
+                chosen = side[i * k + j] * near[0] + where_positive(1.0 - near[0], vectors[at])
+                a[i * k + j] = chosen
+                length = length + chosen * chosen
+        for at in range(size):
+            vectors[at] = 0.0
+        for i in range(k):
+            vectors[i * k + i] = 1.0
+        for _ in range(sweeps):
+            for p in range(k):
+                for q in range(p + 1, k):
+                    _turn_pair(a, vectors, k, p, q)
+        left = all_of(0.0)
+        for i in range(k):
+            values[i] = a[i * k + i]
+            for j in range(i):
+                left = left + a[i * k + j] * a[i * k + j]
+        values[k] = where_positive(1e-29 * length + 1e-280 - left, 1.0) * where_positive(1e150 - length, 1.0)
+        _logarithms(numbers, 4 * size, radius, k, first, last, bad)
+        for i in range(k):
+            for q in range(k):
+                s = all_of(0.0)
+                for j in range(i + 1):
+                    s = s + factor[i, j] * vectors[j * k + q]
+                side[i * k + q] = s
+        for i in range(k):
+            for j in range(i + 1):
+                s = near[0] * base[i * k + j]
+                for q in range(k):
+                    s = s + side[i * k + q] * values[q] * side[j * k + q]
+                a[i * k + j] = s
+                a[j * k + i] = s
+        for z in range(last + 1):
+            inside = numbers[4 * size + k, z] > 0.0
+            for at in range(size):
+                made[first + z, at] = points[first + z, at] if inside else numbers[size + at, z]

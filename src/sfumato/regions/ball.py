@@ -66,10 +66,16 @@ class Ball(Settled):
         public centre takes its place.
         """
         canonical = admit(self.space, self.center, points, invalid)
-        if (made := self.space.drawn_in(self.center, canonical, INSIDE * self.radius)) is not None:
-            return made
-        rows = np.flatnonzero(self.outside(canonical))
-        clipped = canonical.copy() if len(rows) else canonical
+        clipped = self.space.drawn_in(self.center, canonical, INSIDE * self.radius)
+        if clipped is None:
+            rows = np.flatnonzero(self.outside(canonical))
+            clipped = canonical.copy() if len(rows) else canonical
+        else:
+            lost = np.flatnonzero(np.isnan(clipped.reshape(len(clipped), -1)[:, 0]))
+            if not len(lost):
+                return clipped
+            clipped[lost] = canonical[lost]
+            rows = lost[self.outside(canonical[lost])]
         # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
         # product may depend on a row's place and on the number of rows, and must not depend on other records.
         size = max(1, min(len(canonical), CACHE // 8 // self.center.size))

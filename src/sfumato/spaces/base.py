@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
-from ..numerics.arrays import Array, Points, as_numbers, in_pairs, runs
+from ..numerics.arrays import Array, Points, as_numbers, blocks, in_pairs, runs
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -299,10 +299,27 @@ class Space(ABC):
         """Return which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
         return np.asarray(~(self.distance(base, points) <= radius))
 
+    def square_sums(self, bases: Points, points: Points) -> Array:
+        """Return the sum over points y of distance(x, y)², for each base x."""
+        each = int(np.prod(self.point_shape)) * 4
+
+        def of_run(some: slice, part: slice) -> Array:
+            return np.asarray(np.sum(self.distance(bases[some, None], points[None, part]) ** 2, axis=1))
+
+        return np.concatenate(
+            [
+                in_pairs(
+                    operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start)))
+                )
+                for some in blocks(len(bases), each * len(points))
+            ]
+        )
+
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
         """Return the points, those farther than ``radius`` from ``base`` moved along their geodesics to that distance.
 
-        A point that is moved takes as long as one that is not. None where a space has no loop for it.
+        A point that is moved takes as long as one that is not.  NaN for points whose numbers are too large or small for
+        that; None where a space has no loop for it.
         """
         return None
 

@@ -73,24 +73,35 @@ class Rays(Rows):
         return np.concatenate([half.real, half.imag], axis=-1)
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
-        """Return one product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the
-        part of the logarithm along the base."""
-        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
+        """Return the records turned to the base, stretched by θ/sin θ, and reflected twice, as the basis is made: all of it is
+        blind to the part along the base.  Then one product with the rows, unless these are a multiple of one."""
         x = np.ascontiguousarray(base)
+        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
+        scale = 1.0 if rows is None else float(rows[0, 0])
+        product = None if rows is None or np.array_equal(rows, scale * np.eye(self.dim)) else rows.T
+        frame = (*self._frame(base), scale if product is None else 1.0)
 
         def of(points: Points) -> Array:
             points = self._facing(base, points)
-            if (kernels := self._kernels(points)) is not None:
-                turned = np.empty((len(points), 2 * self.point_shape[0]))
-                kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
-            else:
-                products = points @ np.conj(x)
-                turn = self._turn(products, angle_over_sine(np.abs(products)))
-                turned = (points * turn[:, None]).view(np.float64)
-            return np.asarray(turned @ columns)
+            if (kernels := self._kernels(points, "row_kernels")) is not None:
+                made = np.empty((len(points), self.dim))
+                kernels.shape_chart(points.view(np.float64), *frame, angle_series(), NEAR, made)
+                return made if product is None else made @ product
+            products = points @ np.conj(x)
+            turn = self._turn(products, angle_over_sine(np.abs(products)))
+            return np.asarray((points * turn[:, None]).view(np.float64) @ columns)
 
         return of
+
+    def _frame(self, base: Points) -> tuple[Array, tuple[float, float]]:
+        """Return the base and the two reflections m and m′ that make its basis, and 2⟨m′, m⟩; m is none where points are not
+        centred."""
+        mirror = self._mirror(base)
+        middle = _middle(self.point_shape[0]) if self.centred else np.zeros_like(mirror)
+        mirror = _padded(mirror) if self.centred else mirror
+        cross = complex(2 * np.vdot(mirror, middle))
+        return np.stack([base, middle, mirror]).view(np.float64), (cross.real, cross.imag)
 
     def _inside(self, vectors: Points) -> Points:
         """Return centred vectors without the number that a reflection makes zero; others as they are."""
@@ -131,9 +142,9 @@ class Rays(Rows):
         return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)
 
     @staticmethod
-    def _kernels(points: Points) -> ModuleType | None:
-        """Return compiled loops, for points that are many."""
-        return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
+    def _kernels(points: Points, name: str = "kernels") -> ModuleType | None:
+        """Return the compiled loops of that file, for points that are many."""
+        return compiled(name) if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Return Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""

@@ -1,6 +1,7 @@
 """Kendall's planar shape space: k labelled landmarks up to translation, scale and rotation, the complex projective
 space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2016)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
+from ..numerics.curvature import NEAR, angle_series
 from .base import Kind, blame, not_finite
 from .exact import Exact, rays
 from .rays import Rays
@@ -78,6 +80,20 @@ class PlanarShapes(Rays):
             made.view(np.float64)[:] *= (1 / np.sqrt(size2))[:, None]
         made[~faults] = z[~faults]
         return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
+
+    def square_sums(self, bases: Points, points: Points) -> Array:
+        if (kernels := self._kernels(points, "row_kernels")) is None:
+            return super().square_sums(bases, points)
+        turns = (np.ascontiguousarray(z).view(np.float64) for z in (bases, 1j * bases))
+        return np.asarray(kernels.square_sums(points.view(np.float64), *turns, angle_series(), NEAR))
+
+    def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
+        if radius >= 1.5 or (kernels := self._kernels(points, "row_kernels")) is None:
+            return super().drawn_in(base, points, radius)
+        made = np.empty_like(points)
+        x = np.ascontiguousarray(base).view(np.float64)
+        kernels.draw_shapes_in(points.view(np.float64), x, math.cos(radius), math.sin(radius), made.view(np.float64))
+        return made
 
     def _look(self, z: Points) -> tuple[Points, dict[int, str]]:
         """Return canonical shapes, and for each row that has none the reason; each row is rounded as if it were alone."""

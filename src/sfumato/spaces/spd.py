@@ -20,6 +20,7 @@ from .embedding import Embedding, TriangleEmbedding
 from .exact import WIDEST, Exact, matrices
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
+TURNED = 32  # rows up to which eigenvectors by turns of two axes are quicker than LAPACK's
 METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 
 
@@ -170,7 +171,43 @@ class SPD(Matrices):
 
     def _chart(self, base: Points) -> Callable[[Points], Array]:
         factor = np.linalg.cholesky(base)
-        return lambda points: triangle(self._whitened_log(base, factor, points))
+
+        def of(points: Points) -> Array:
+            made = self._by_turns(base, factor, points, np.eye(self.size), np.inf)
+            if made is None:
+                return triangle(self._whitened_log(base, factor, points))
+            lost = np.isnan(made[:, 0, 0])
+            if lost.any():
+                made[lost] = self._whitened_log(base, factor, points[lost])
+            return triangle(made)
+
+        return of
+
+    def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
+        factor = np.linalg.cholesky(base)
+        return self._by_turns(base, factor, points, factor, radius)
+
+    def _by_turns(self, base: Points, factor: Array, points: Points, outer: Array, radius: float) -> Array | None:
+        """Return what compiled loops make of the logarithms of many small matrices, with NaN for those they cannot do."""
+        kernels = compiled("spd_kernels") if 1 < self.size <= TURNED and points.size >= MANY else None
+        if kernels is None:
+            return None
+        n = len(points)
+        size = self.size**2
+        made = np.empty((n, size))
+        bad = np.zeros(n, dtype=bool)
+        room = np.empty((4 * size + 2 * self.size + 2, kernels.LANES))
+        # one kind of array, so that the loop is compiled once
+        parts = np.array(base).reshape(size), np.array(_inverse(factor), order="C"), np.array(outer, order="C")
+        rows = np.ascontiguousarray(points).reshape(n, size)
+        kernels.matrix_logs(rows, *parts, float(radius), 4 + self.size.bit_length(), room, made, bad)
+        made[bad] = np.nan
+        return made.reshape(points.shape)
+
+    def square_sums(self, bases: Points, points: Points) -> Array:
+        if self.size == 1 or points.size < MANY:
+            return super().square_sums(bases, points)
+        return np.array([self.moments(x, points).square for x in bases])
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
         """Return all matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
@@ -325,7 +362,10 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)
-    return kernels.matrix_moments(points, w, inverse, rules, kernels.room(points.shape[-1]))
+    k = points.shape[-1]
+    sums = np.zeros(k * (k + 1) // 2 + 3), np.zeros(len(points), dtype=bool)
+    kernels.matrix_moments(points, w, np.array(inverse, order="C"), rules, kernels.room(k), *sums)
+    return sums
 
 
 def triangle(matrices: Array) -> Array:

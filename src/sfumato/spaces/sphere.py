@@ -69,8 +69,8 @@ class Sphere(Rows):
     def normalised(self, array: Array, fix: str) -> tuple[Points, dict[int, str]]:
         """Return vectors of the right norm, from those that are off by DRIFT at most, and the reasons of the others."""
         made, ratios = self._put_right(array)
-        if (ratios == 1).all():
-            return array, {}
+        if ratios is None:
+            return made, {}
         wrong = np.flatnonzero(~(np.abs(ratios - 1) <= DRIFT))
         made[wrong] = array[wrong]
         reasons = not_finite(array[wrong])
@@ -79,24 +79,35 @@ class Sphere(Rows):
         blame(reasons, np.ones(len(wrong)), lambda i: words.format(ratios[wrong[i]] / self.q))
         return made, {int(wrong[i]): reason for i, reason in reasons.items()}
 
-    def _put_right(self, array: Array) -> tuple[Array, Array]:
-        """Return vectors divided by how many times too long they are, and that: 1 where rounding alone leaves as much."""
+    def _put_right(self, array: Array) -> tuple[Array, Array | None]:
+        """Return vectors divided by how many times too long they are, and that: 1 where rounding alone leaves as much; None if
+        none is off by more than DRIFT."""
         norm2 = 1 / self.curvature
         exact = norm_error(self.dim + 1)
-        if array.size >= MANY and (kernels := compiled()):
-            if self.dim == 2 and kernels.sphere_sum(array, norm2, exact)[1]:
-                return array, np.ones(1)
+        if array.size >= MANY and (kernels := compiled("row_kernels")):
+            if self.dim == 2 and array.dtype == np.float64 and kernels.sphere_sum(array, norm2, exact)[1]:
+                return array, None
             made = np.empty(array.shape)
-            return made, np.asarray(kernels.put_right(array, norm2, exact, made))
+            if kernels.put_right(array, norm2, exact, DRIFT, made):
+                return made, None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            squares = np.vecdot(array, array) / norm2
+            squares = np.vecdot(array, array, dtype=np.float64) / norm2
             ratios = np.where(np.abs(squares - 1) <= exact, 1.0, np.sqrt(squares))
-            return array / ratios[:, None], ratios
+            return (array, None) if (ratios == 1).all() else (array / ratios[:, None], ratios)
+
+    def _real_batch(self, points: ArrayLike) -> Array:
+        """Return them as ever, but many numbers of single precision on S² as they are: they are put right as they are read."""
+        if type(self) is Sphere and isinstance(points, np.ndarray) and points.dtype == np.float32:
+            many = points.shape[1:] == (3,) and points.size >= MANY and points.flags.c_contiguous
+            if many and compiled() is not None:
+                return points
+        return super()._real_batch(points)
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
         """Return canonical points and a start: on S² one read checks and adds up the records, unless one must be put right."""
         array = self._real_batch(points)
-        if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
+        many = type(self) is Sphere and self.dim == 2 and array.size >= MANY and array.dtype == np.float64
+        if many and (kernels := compiled()):
             total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
             if right:
                 return array, self._toward(total / len(array), array[0])
@@ -157,13 +168,21 @@ class Sphere(Rows):
         return RoundEmbedding(self.dim + 1, self.curvature)
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
-        if type(self) is not Sphere or points.size < MANY or self.q * radius >= 3.0 or (kernels := compiled()) is None:
+        many = type(self) is Sphere and points.size >= MANY and self.q * radius < 3.0
+        kernels = compiled("row_kernels") if many else None
+        if kernels is None:
             return None
         angle = self.q * radius
         chord = 2 / self.q * math.sin(angle / 2)
         made = np.empty(points.shape)
         kernels.draw_in(points, base, self.curvature, chord * chord, math.cos(angle), math.sin(angle) / self.q, made)
         return made
+
+    def square_sums(self, bases: Points, points: Points) -> Array:
+        kernels = compiled("row_kernels") if type(self) is Sphere and self._compiles(points) else None
+        if kernels is None:
+            return super().square_sums(bases, points)
+        return np.asarray(kernels.square_sums(points, bases, bases[:0], angle_series(), NEAR))
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if weights is None and self.dim == 2 and self._compiles(points):

@@ -81,6 +81,53 @@ def test_a_squeeze_changes_no_draw(kind, space, r, n, rng):
     assert not np.array_equal(wrong.draw(size, np.random.default_rng(5)).points, without.points)
 
 
+def test_data_far_from_the_centre_are_close_together(rng):
+    """What the finer public bound on the gradient's error rests on: with a mean at distance a from the centre the mean squared
+    distance from there is at most r² − a², and none is farther than r + a."""
+    space = sf.SPD(size=3)
+    r = 1.5
+    center = space.origin()
+    least = np.inf
+    for _ in range(200):
+        count = int(rng.integers(2, 5))
+        points = space.exp(center, r * space.random_directions(center, count, rng))  # all at the edge, in clusters
+        points = np.repeat(points, rng.integers(1, 6, count), axis=0)
+        mean = solve(Records(space, points)).point
+        a = float(space.distance(center, mean))
+        distances = space.distance(mean, points)
+        assert np.mean(distances**2) <= r * r - a * a + 1e-9
+        assert distances.max() <= r + a + 1e-9
+        least = min(least, r * r - np.mean(distances**2) - a * a)
+    assert least < 0.05  # nearly reached, so that less than r² − a² would be too little
+    u = np.geomspace(1e-3, 1.0, 20)
+    plain, fine = (bounds_of(space).public_gradient_error(u, r, 2 * r, 1e-9, which) for which in (False, True))
+    assert (fine <= plain).all()
+    assert fine[0] < 0.6 * plain[0]
+    for a in np.linspace(0.0, r, 101):  # every distance between two ends of cells is covered
+        assert (bounds_of(space).gradient_error(u, r * r - a * a, np.minimum(r + a + u, 2 * r), 1e-9) <= fine).all()
+
+
+def test_fewer_records_have_proposals_in_the_shape_of_their_hessian_too(rng):
+    """Where the finer bound makes them worth their while; draws, acceptance and doubt are as they are for more records."""
+    space = sf.SPD(size=4)
+    plan, target = squeezed_target(sf.KNG, space, 1.5, 200, rng)
+    assert plan.ellipse is not None
+    assert 0.02 <= plan.ellipse.acceptance < 0.5
+    assert plan.batch < 300
+    asked = dataclasses.replace(target, squeeze=None)
+    with_squeeze, without = (t.draw(300, np.random.default_rng(5)) for t in (target, asked))
+    assert np.array_equal(with_squeeze.points, without.points)
+    assert with_squeeze.evaluations < without.evaluations
+    proposals = target.propose(2000, rng)
+    assert np.all(target.energy(proposals.x) >= proposals.envelope - 1e-12)
+    accepted = -rng.standard_exponential(2000) - proposals.log_ratio <= target.log_acceptance(
+        proposals.x, proposals.envelope
+    )
+    assert accepted.mean() > plan.ellipse.acceptance
+    steeper = proposals.envelope * 1.5
+    assert not np.all(target.energy(proposals.x) >= steeper)
+
+
 CLOSE = [
     (sf.Sphere(dim=2), 0.3, 2000),
     (sf.PlanarShapes(landmarks=4), 0.01, 4000),

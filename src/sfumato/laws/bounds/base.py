@@ -11,6 +11,8 @@ from ...errors import Refusal
 from ...numerics.arrays import Array, Points
 from ...spaces.base import Moments, Space
 
+CELLS = 24  # of the distance between a mean and the centre, in each of which data are bounded apart
+
 
 class Bounds(ABC):
     """Curvature, Hessians, volumes and sensitivities of a space, which KNG, the Laplace and the exponential mechanism need.
@@ -68,7 +70,7 @@ class Bounds(ABC):
         """Return bounds on the eigenvalues of Hess F for data whose mean squared distance is at most ``second_moment`` and
         none of which is farther than ``reach``."""
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+    def gradient_error(self, length: ArrayLike, second_moment: ArrayLike, reach: ArrayLike, slope: float) -> Array:
         """Return a bound on ‖τ⁻¹∇F(exp v) − ∇F − Hv‖ for vectors v of a given length at a base, τ parallel transport along
         exp(tv), H = Hess F there; infinite where nothing is proven.
 
@@ -76,6 +78,12 @@ class Bounds(ABC):
         way, and a gradient of length ``slope`` at the base.
         """
         return np.full(np.shape(length), np.inf)
+
+    def public_gradient_error(self, length: Array, r: float, most: float, slope: float, fine: bool) -> Array:
+        """Return the same for any data in a ball of radius r, at a point where their gradient is at most ``slope`` long, if no
+        point on the way is farther than ``most`` from any of them; ``fine``: as small as can be proven."""
+        moment = r * r + 4 * slope * (r + slope)
+        return self.gradient_error(length, moment, np.minimum(2 * r + 4 * slope + length, most), slope)
 
     def second_moment_at(self, second_moment: ArrayLike, u: ArrayLike) -> Array:
         """Return a bound on 2F at distance u from the Fréchet mean, from a bound on 2F there.
@@ -123,6 +131,17 @@ class Hadamard(Bounds):
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
         """Return bounds: t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
         return self.hessian_bounds(np.minimum(np.sqrt(np.asarray(second_moment, dtype=np.float64)), reach))
+
+    def public_gradient_error(self, length: Array, r: float, most: float, slope: float, fine: bool) -> Array:
+        """Return it, if it is to be fine, by the distance a of that point from the centre: as ½ρ² is 1-convex the mean squared
+        distance of records from there is at most r² − a² + 2a·slope, and none is farther than r + a.  In each of CELLS of a
+        both are taken at the end where they are larger (proofs, Result 4b)."""
+        if not fine:
+            return super().public_gradient_error(length, r, most, slope, fine)
+        a = np.linspace(0.0, r + 4 * slope, CELLS + 1).reshape(-1, *(1,) * length.ndim)
+        moment = np.maximum(r * r - a[:-1] ** 2 + 2 * slope * a[1:], 0.0)
+        found = self.gradient_error(length, moment, np.minimum(r + a[1:] + length, most), slope)
+        return np.asarray(np.max(found, axis=0))
 
     def log_spread(self, r: float, R: float) -> float:
         return 2 * r

@@ -49,8 +49,8 @@ class PositiveCurvature(Bounds):
         lower = 1 - share * cot_defect(self.q * reach)
         return lower, np.ones_like(lower)
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
+    def gradient_error(self, length: ArrayLike, second_moment: ArrayLike, reach: ArrayLike, slope: float) -> Array:
+        moment = self.second_moment_at(np.asarray(second_moment) + 2 * slope * np.asarray(length), length)
         return gradient_error(self.kappa, length, moment, np.asarray(reach), slope)
 
     def log_spread(self, r: float, R: float) -> float:
@@ -138,7 +138,7 @@ class NoPositiveCurvature(Hadamard):
         s = np.asarray(distance, dtype=np.float64)
         return np.ones_like(s), 1 + (coth_excess(self.q * s) if self.dim > 1 else np.zeros(s.shape))
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+    def gradient_error(self, length: ArrayLike, second_moment: ArrayLike, reach: ArrayLike, slope: float) -> Array:
         return np.full(np.shape(length), np.inf if self.q else 0.0)
 
     def divergence_bound(self, r: float, R: float) -> float:

@@ -1,5 +1,7 @@
 """Symmetric positive definite matrices with the affine-invariant metric."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.typing import ArrayLike
@@ -79,7 +81,7 @@ class PositiveDefinite(Hadamard):
         excess = coth_excess(s / np.sqrt(2)) if self.size > 1 else np.zeros(s.shape)
         return np.ones_like(s), 1 + excess
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+    def gradient_error(self, length: ArrayLike, second_moment: ArrayLike, reach: ArrayLike, slope: float) -> Array:
         """Return a bound: for one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv
         along v.  So (∇ᵥH)v = −⅓R(v, w)v + a rest: linear in w, so that the mean of the first part is at most ‖g‖/6, as ‖R(x,
         y)z‖ ≤ ½‖x‖‖y‖‖z‖.  The rest is at most ⅓s(Λ(s) − 1), for Hv − v, plus s³Λ(s)/45, for higher powers of Q.
@@ -133,6 +135,7 @@ class PositiveDefinite(Hadamard):
         return self._divergence(r, reach, spread, 1 / 3) + 2 * r * self.size / 12 * gradient
 
 
+@lru_cache(maxsize=4)
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:
     """Return Gauss–Legendre nodes and weights on [0, end]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)

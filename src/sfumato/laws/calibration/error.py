@@ -70,8 +70,11 @@ class Ellipse:
     doubt: float
 
 
-def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> Ellipse | None:
-    """Return proposals for KNG that follow its Hessian; None for too few records, or too narrow a region.
+def kng_ellipse(
+    space: Space, r: float, R: float, sigma: float, rounding: float, slope: float, fine: bool
+) -> Ellipse | None:
+    """Return proposals for KNG that follow its Hessian; None for too few records, or too narrow a region.  With a ``fine``
+    bound on e more of them are accepted.
 
     Transported back to the mean the gradient is Hv, give or take its error e(‖v‖).  So ‖∇F‖ ≥ s − e(s/λ), s = ‖Hv‖, which is
     the better bound near the mean, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H, which is better far out.  As
@@ -92,9 +95,7 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
     upper = upper / (1 - rough)
 
     def error(u: Array) -> Array:
-        moment = r * r + 4 * slope * (r + slope)
-        reach = np.minimum(2 * r + 4 * slope + u, r + R)
-        return rounding + rough * upper * u + bounds_of(space).gradient_error(u, moment, reach, slope)
+        return rounding + rough * upper * u + bounds_of(space).public_gradient_error(u, r, r + R, slope, fine)
 
     def stretch(s: Array) -> tuple[Array, Array]:
         """Return bounds on log J at ‖Hv‖ = s."""
