@@ -69,7 +69,7 @@ def combine(releases: Iterable[Release], people: str, *, weights: str = "error")
     made["predicted_error"] = replace(first.predicted_error, radius=noise["0.95"], quantiles=noise)
     made["spread"] = replace(first.spread, second_moment=None) if all(one.spread for one in every) else None
     made |= {"value": value, "unprojected": None if np.array_equal(value, raw) else raw, "bias": None}
-    made["prepared"] = {name: entry for one in every for name, entry in one.prepared.items()}
+    made["prepared"] = _prepared(every)
     made |= {"guarantee": promise, "mechanism": MechanismOf(COMBINED, options), "whole": _whole(every, share, noise)}
     return replace(first, **made)  # type: ignore[no-any-return]
 
@@ -84,18 +84,24 @@ def _checked(every: list[Any], people: str, weights: str) -> list[Release]:
             raise Refusal("only means by chart can be combined: release them with ", Fix("mechanism", "tangent"))
     if len(every) < 2 or len({*map(attrgetter("sha256"), every)}) < len(every):
         raise Refusal("a combination needs two releases or more, each once")
-    for name, what in PLACES.items():
-        if len({repr(one.prepared.get(name)) for one in every}) > 1:
-            why = f"some of these studies {what} in a way that others did not, or do not say"
-            raise Refusal(
-                f"{why}, so their landmarks are not the same: prepare all alike; in Python, a Dataset notes it"
-            )
+    _prepared(every)
     if len({repr((one.statistic, one.space, one.scalar, one.ball.center)) for one in every}) > 1:
         raise Refusal("releases of other statistics, spaces or centres have no common mean: use one public sample")
     groups = [(one.time, chart_of(one)) for one in every if one.guarantee.grouped]
     if len(set(groups)) < len(groups):
         raise Refusal("these are groups of one comparison: release the mean of all their records instead")
     return sorted(every, key=attrgetter("sha256"))
+
+
+def _prepared(every: list[Release]) -> dict[str, Any]:
+    """Return what landmarks went through before, or raise a Refusal if they are other places by that."""
+    for name, what in PLACES.items():
+        if len({repr(one.prepared.get(name)) for one in every}) > 1:
+            why = f"some of these studies {what} in a way that others did not, or do not say"
+            raise Refusal(
+                f"{why}, so their landmarks are not the same: prepare all alike; in Python, a Dataset notes it"
+            )
+    return {name: entry for one in every for name, entry in one.prepared.items()}
 
 
 def _common(every: list[Any]) -> tuple[Ellipsoid, list[Array], dict[str, Any]]:

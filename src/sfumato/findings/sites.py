@@ -217,10 +217,7 @@ class Study(Document):
             raise Refusal(f"the code of this study, {self.code}, was not agreed on: {told}. Nothing was charged")
         if not own.private or own.name not in self.sites or self.sites[own.name].key != own.public:
             raise Refusal(f"{key}: is not the key of one of the sites, {', '.join(self.sites)}. Nothing was charged")
-        if out is not None:
-            check_writable(Path(out), out)
-            if Path(out).exists() and Part.format.encode() not in Path(out).read_bytes()[:100]:
-                raise Refusal(f"{out}: is there already, and no part of a site: give another name. Nothing was charged")
+        _check_out(out)
         kept = Path(f"{Path(key).resolve()}.{self.sha256[:32]}.part")  # one place, by whatever link the key is named
         with open(key, "rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)  # another process waits, and then finds the part
@@ -255,12 +252,16 @@ class Study(Document):
         for w in self.settled.as_chart().chart_blocks(points):
             yield np.hstack([w, np.minimum(np.sum(w * w, axis=1, keepdims=True), 1.0)]) if self.inference else w
 
-    def _sums(self, points: Any, site: SiteOf, labels: Any = None, unit: Any = None, **how: Any) -> tuple[Any, Any]:
-        """Return the sums of records in whole numbers, of each group in turn, and how many units it has."""
-        data, column = take_label(as_data(points, self.settled.space), labels)
+    def _check_prepared(self, data: object) -> None:
+        """Raise a Refusal if semilandmarks slid in another way than the study says."""
         if getattr(data, "prepared", {}).get("slid") != self.prepared.get("slid"):
             told = f"semilandmarks by {self.prepared['slid']}" if "slid" in self.prepared else "no semilandmarks"
             raise Refusal(f"all sites of this study slide {told}, and these records do not: see ", Fix("slide", ...))
+
+    def _sums(self, points: Any, site: SiteOf, labels: Any = None, unit: Any = None, **how: Any) -> tuple[Any, Any]:
+        """Return the sums of records in whole numbers, of each group in turn, and how many units it has."""
+        data, column = take_label(as_data(points, self.settled.space), labels)
+        self._check_prepared(data)
         asked = (unit if unit is not None or self.unit == RECORD else self.unit, self.unit, how.pop("invalid", "raise"))
         if self.groups == [""]:
             groups = {"": gather(self.settled, data, *asked, **how)[0]}
@@ -346,3 +347,11 @@ class Study(Document):
         if missing := [name for name in self.sites if name not in found]:
             raise Refusal(f"nothing can be read without the part of each site: {', '.join(missing)} missing")
         return [found[name] for name in self.sites]
+
+
+def _check_out(out: str | None) -> None:
+    """Raise an error if a part cannot be written there, or would replace something else than a part."""
+    if out is not None:
+        check_writable(Path(out), out)
+        if Path(out).exists() and Part.format.encode() not in Path(out).read_bytes()[:100]:
+            raise Refusal(f"{out}: is there already, and no part of a site: give another name. Nothing was charged")

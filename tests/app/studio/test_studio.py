@@ -1083,7 +1083,7 @@ def test_missing_landmarks_are_estimated_and_the_curator_hears_of_it(studio_fold
     assert job["curator"][0].startswith("missing landmarks estimated: 1, in 1 of 120 specimens: record 0 ")
     assert "--missing estimate" in job["command"]
     assert "--slide sliders.csv --slide-by distance" in job["command"]
-    assert "sf.slide(sf.estimate_missing(data.points, reference), reference" in job["python"]
+    assert "data = sf.estimate_missing(data, reference)\ndata = sf.slide(data, reference, " in job["python"]
     assert len(charges()) == 1
 
 
