@@ -78,7 +78,7 @@ class Losses:
         """Return how likely each multiple of a width is, losses being rounded down to them; the middle is a loss of 0."""
         places = np.floor(self.values / width + 1e-9).astype(int)
         reach = int(np.abs(places).max(initial=0))
-        return np.bincount(places + reach, self.chances, 2 * reach + 1)
+        return np.asarray(np.bincount(places + reach, self.chances, 2 * reach + 1), dtype=np.float64)
 
 
 def two_points(loss: float) -> Losses:
@@ -111,9 +111,7 @@ def radial(directions: int, shift: float) -> Losses:
         length, along = _panels(np.concatenate([[0.0], np.geomspace(1e-4, 6 * p + 60 + 4 * shift, 28)]))
         r, cosine = length[:, None], np.cos(angle)
         # ‖x − su‖ − ‖x‖, of which nothing cancels
-        values = (shift**2 - 2 * r * shift * cosine) / (
-            np.sqrt(r**2 - 2 * r * shift * cosine + shift**2 + 1e-300) + r
-        )
+        values = (shift**2 - 2 * r * shift * cosine) / (np.sqrt(r**2 - 2 * r * shift * cosine + shift**2 + 1e-300) + r)
         with np.errstate(divide="ignore"):
             logs = (p - 1) * np.log(r) - r + (p - 2) * np.log(np.sin(angle))
         chances = along[:, None] * across * np.exp(logs - logs.max())
@@ -129,7 +127,7 @@ def _grained(values: Array, chances: Array) -> Losses:
     kept = np.where(total > 0, sums / np.maximum(total, 1e-300), 0.0)
     kept[0] = largest
     total[0] = max(total[0], 1e-300)
-    return Losses(kept, total)
+    return Losses(kept, np.asarray(total, dtype=np.float64))
 
 
 def _panels(edges: Array) -> tuple[Array, Array]:
@@ -167,9 +165,9 @@ def together(parts: Sequence[Losses]) -> Losses:
     width = math.fsum(float(np.abs(part.values).max()) for part in parts) / BINS
     if not width:
         return Losses(np.zeros(1), np.ones(1))
-    sums = np.ones(1)
+    sums: Array = np.ones(1)
     for part in parts:
-        sums = np.convolve(sums, part.binned(width))
+        sums = np.asarray(np.convolve(sums, part.binned(width)), dtype=np.float64)
     return Losses(width * (np.arange(len(sums)) - len(sums) // 2), sums)
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from attacks import Broken
 from attacks.accounts import CLAIMS
 from attacks.arenas import ball_on, small_balls
 from attacks.checks import Case, Found, Settings, seed_of
-from attacks.replay import Broken, Purse, Shares, Tried, convicted, ellipsoid, in_words, most, replaced
+from attacks.replay import Purse, Shares, Tried, convicted, ellipsoid, in_words, most, replaced
 from sfumato.audit.blackbox import admitted, region_of
 from sfumato.audit.exact import MOST
 from sfumato.audit.pairs import CLUSTERED, neighbours
@@ -27,7 +28,7 @@ from sfumato.errors import SfumatoError
 from sfumato.laws.privacy import Privacy
 from sfumato.mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, base
 from sfumato.mechanisms.manifold import ManifoldMechanism
-from sfumato.regions import Settled
+from sfumato.regions import Region
 
 SIZES = (10, 50, 500, 5000)  # records: the fewest that are admitted are tried
 ENDS, TURNED = 3, 7  # among the pairs along a diameter: others at both ends, one record across it, or across another
@@ -40,7 +41,7 @@ def has_formula(mechanism: Mechanism) -> bool:
 
 
 def released(
-    kind: type[Mechanism], region: Settled, claims: Sequence[Privacy], seed: int, wrong: Sequence[Any] = ()
+    kind: type[Mechanism], region: Region, claims: Sequence[Privacy], seed: int, wrong: Sequence[Any] = ()
 ) -> Found:
     """Return the largest shares of each kind; a claim that no number of records is admitted for is named."""
     rng, found, refused, pairs = np.random.default_rng(seed), Shares(), [], 0
@@ -96,6 +97,8 @@ def cases(settings: Settings) -> list[Case]:
     flat, shapes = ball_on("euclidean"), ball_on("shapes")
     for mechanism in [*mechanisms(flat, 1.0), *mechanisms(shapes, 1.0, "pointwise-laplace")]:
         if mechanism.name != "exponential":  # which loses less than half of its ε
-            run = partial(released, type(mechanism), mechanism.region, CLAIMS[:3], settings.seed, _less(type(mechanism)))
+            run = partial(
+                released, type(mechanism), mechanism.region, CLAIMS[:3], settings.seed, _less(type(mechanism))
+            )
             found.append(Case(f"{mechanism.name} on {mechanism.space}, noise 10% too small", run, True))
     return found

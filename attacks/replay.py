@@ -5,7 +5,7 @@ random primitive tells its law, which is computed here by formulas of its own: t
 exact loss of that output, and must be at most ε.  The laws of all losses give ρ, μ and the ε at a δ, which must be what was
 asked for and what the release states, by sums that know nothing of the package's (:mod:`attacks.accounts`).  Both results must
 be the same as documents, to the last bit, as what differs did not come from the noise; and no record may cause an error after
-the charge, or a warning.  So each row is exact: whatever loses more than was promised, on the data that were tried, is convicted.
+the charge, or a warning.  So each row is exact: what loses more than was promised, on the data that were tried, is convicted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from attacks import Broken, require
 from attacks.accounts import CLAIMS, TOLERANCE, Losses, number, radial, two_points
 from attacks.arenas import SPACES, ball_on
 from attacks.checks import Case, Found, Settings, seed_of
-from sfumato.audit.exact import MOST, energies, grid
+from sfumato.audit.exact import energies, grid
 from sfumato.audit.trial import COUNT
 from sfumato.findings import classes
 from sfumato.findings import combined as combined_module
@@ -47,9 +47,9 @@ from sfumato.mechanisms.find import Finder
 from sfumato.mechanisms.inference import Spread
 from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.mechanisms.moments import WishartMoment, from_triangle, triangle
-from sfumato.mechanisms.stages import Looked
 from sfumato.mechanisms.parted import Parted
 from sfumato.mechanisms.plan import Drawn
+from sfumato.mechanisms.stages import Looked
 from sfumato.mechanisms.tangent import TangentKNorm
 from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
@@ -62,7 +62,13 @@ BEYOND = 40.0  # times p·c that the largest is above it
 FIRST = "Bern"  # the site that is trusted
 NOISE = TangentKNorm.noise
 ROUNDS = 60  # pairs of neighbours: each claim five times
-SLOW = {"regression by groups": 24, "groups of two factors": 24, "sites": 12, "sites, with the spread": 12, "sites, by groups": 12}
+SLOW = {
+    "regression by groups": 24,
+    "groups of two factors": 24,
+    "sites": 12,
+    "sites, with the spread": 12,
+    "sites, by groups": 12,
+}
 CONTROLLED = 24
 NEVER = 1 << 30  # the place of a search that no candidate ends
 
@@ -610,7 +616,7 @@ class Data:
 
     points: Array
     unit: Any
-    group: Array
+    group: Any
 
 
 def hostile(ball: Ball, rng: np.random.Generator) -> Array:
@@ -718,7 +724,7 @@ def mean(chosen: Callable[[Ball], dict[str, Any]], **options: Any) -> Try:
     """Return how a mean is tried, with a region or a prior made from a ball."""
     return in_a_ball(
         lambda ball, data, epsilon, common: sf.private_mean(
-            data.points, epsilon=epsilon, allow_useless=True, **chosen(ball), **options, **common
+            data.points, privacy=epsilon, allow_useless=True, **chosen(ball), **options, **common
         )
     )
 
@@ -730,7 +736,7 @@ def public_mean(ball: Ball) -> sf.Release:
         return sf.private_mean(ball.space.present(ball.center)[None], ball, 1.0, "tangent", allow_useless=True)
 
 
-def mdm(ball: Ball, data: Data, epsilon: Privacy, common: dict[str, Any]) -> Any:
+def mdm(ball: Ball, data: Data, epsilon: Any, common: dict[str, Any]) -> Any:
     """Return a fitted classifier."""
     model = sf.PrivateMDM(region=ball, epsilon=epsilon, budget=common["budget"], allow_useless=True)
     return model.fit(data.points, data.group, unit=common["unit"])
@@ -746,7 +752,7 @@ def regression(by: bool = False, **options: Any) -> Try:
         if options.get("covariate_is_public"):
             covariate = data.group * 2.0 + 0.5
         how = {"limits": (-1.0, 3.0), "by": data.group if by else None, "allow_useless": True, **options, **common}
-        return sf.private_regression(data.points, covariate, ball, epsilon, **how)
+        return sf.private_regression(data.points, covariate, ball, privacy=epsilon, **how)
 
     return in_a_ball(release, counts=(6, 7, 20))
 
@@ -762,7 +768,7 @@ def wishart(rng: np.random.Generator, epsilon: Privacy) -> Tried:
     sides = [np.append(others, end[None], axis=0) for end in ends]
 
     def make(data: Array, purse: Purse) -> Any:
-        return sf.private_components(data, ball, epsilon, budget=purse, allow_useless=True)
+        return sf.private_components(data, ball, privacy=epsilon, budget=purse, allow_useless=True)
 
     return Tried(make, sides[0], sides[1], epsilon)
 
@@ -777,7 +783,7 @@ def look(rng: np.random.Generator, epsilon: Privacy) -> Tried:
     sides = [np.append(points[1:], end[None], axis=0) for end in (across, -across)]
 
     def make(data: Array, purse: Purse) -> Any:
-        return sf.private_mean(data, sketch, epsilon, inference=rest, budget=purse, allow_useless=True)
+        return sf.private_mean(data, sketch, privacy=epsilon, inference=rest, budget=purse, allow_useless=True)
 
     rest = float(rng.choice([0.0, 0.1]))
     return Tried(make, sides[0], sides[1], epsilon)
@@ -789,7 +795,7 @@ def size(rng: np.random.Generator, epsilon: Privacy) -> Tried:
     sides = [np.append(landmarks[1:], far * landmarks[:1], axis=0) for far in rng.choice([0.0, 1e-300, 1.0, 1e150], 2)]
 
     def make(data: Array, purse: Purse) -> Any:
-        return sf.private_size(data, 0.5, 4.0, epsilon, inference=0.2, budget=purse)
+        return sf.private_size(data, 0.5, 4.0, privacy=epsilon, inference=0.2, budget=purse)
 
     return Tried(make, sides[0], sides[1], epsilon)
 
@@ -808,7 +814,9 @@ def one_person(unit: Any, rng: np.random.Generator, epsilon: Privacy) -> Tried:
     """Try the mean of two people, of whom the first goes from one end to the other with all records."""
 
     def make(data: Array, purse: Purse) -> Any:
-        return sf.private_mean(data, LINE, epsilon, "tangent", unit=unit, budget=purse, allow_useless=True)
+        return sf.private_mean(
+            data, LINE, None, "tangent", privacy=epsilon, unit=unit, budget=purse, allow_useless=True
+        )
 
     return Tried(make, np.array([[1.0]] * 3 + [[0.0]]), np.array([[-1.0]] * 3 + [[0.0]]), epsilon)
 
@@ -824,7 +832,9 @@ def files(people: Sequence[Sequence[str]], rng: np.random.Generator, epsilon: Pr
                 path.write_text("\n".join(["subject,x,y", *lines]))
             found = sf.read(paths, plane.space)
         labels = found.labels["subject"]
-        return sf.private_mean(found, plane, epsilon, "tangent", unit=labels, budget=purse, allow_useless=True)
+        return sf.private_mean(
+            found, plane, None, "tangent", privacy=epsilon, unit=labels, budget=purse, allow_useless=True
+        )
 
     plane = Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0)
     return Tried(make, np.array([1.0, 0.0, 1.0, 0.0]), np.array([-1.0, 0.0, -1.0, 0.0]), epsilon)
@@ -845,9 +855,7 @@ def sites(inference: float, groups: bool) -> Try:
         ball, n = some_ball(rng), int(rng.choice([1, 2, 5]))
         known, about = keys(), {"groups": ["A", "B"]} if groups else {}
         public = {key: n for _, key in known.values()}
-        study = sf.Study.of(
-            ball, public, trusted=1, epsilon=epsilon, inference=inference, allow_useless=True, **about
-        )
+        study = sf.Study.of(ball, public, trusted=1, epsilon=epsilon, inference=inference, allow_useless=True, **about)
 
         def make(data: Data, purse: Purse) -> Any:
             with tempfile.TemporaryDirectory() as folder:
@@ -875,11 +883,11 @@ def combined(rng: np.random.Generator, epsilon: Privacy) -> Tried:
 
     def make(data: Data, purse: Purse) -> Any:
         unit = "one record" if data.unit is None else data.unit
-        how = {"unit": unit, "budget": purse, "allow_useless": True}
+        how: dict[str, Any] = {"unit": unit, "budget": purse, "allow_useless": True}
         balls = ball, Ball(ball.space, ball.space.present(ball.center), 0.9 * ball.radius)
-        done = [sf.private_mean(data.points, one, epsilon, "tangent", **how) for one in balls]
+        done = [sf.private_mean(data.points, one, None, "tangent", privacy=epsilon, **how) for one in balls]
         found = sf.combine(done, "both")
-        said = found.guarantee
+        said: Any = found.guarantee
         purse.stated = [PureDP(said.epsilon), ZCDP(said.rho), GDP(said.mu), ApproxDP(**said.approx)]
         return found
 
@@ -901,23 +909,29 @@ TRIES: dict[str, Try] = {
         lambda ball: {"prior": ball}, find="radius", inference=0.2
     ),
     "mean after a look": look,
-    "region": in_a_ball(lambda ball, data, epsilon, common: sf.find_region(data.points, ball, epsilon, **common)),
+    "region": in_a_ball(
+        lambda ball, data, epsilon, common: sf.find_region(data.points, ball, privacy=epsilon, **common)
+    ),
     "radius": in_a_ball(
-        lambda ball, data, epsilon, common: sf.private_radius(data.points, ball, epsilon, coverage=0.5, **common)
+        lambda ball, data, epsilon, common: sf.private_radius(
+            data.points, ball, privacy=epsilon, coverage=0.5, **common
+        )
     ),
     "variance": in_a_ball(
-        lambda ball, data, epsilon, common: sf.private_variance(data.points, public_mean(ball), epsilon, **common)
+        lambda ball, data, epsilon, common: sf.private_variance(
+            data.points, public_mean(ball), privacy=epsilon, **common
+        )
     ),
     "sizes": size,
     "components": in_a_ball(
         lambda ball, data, epsilon, common: sf.private_components(
-            data.points, ball, epsilon, components=1, allow_useless=True, **common
+            data.points, ball, privacy=epsilon, components=1, allow_useless=True, **common
         )
     ),
     "components by two Wishart matrices": wishart,
     "groups": in_a_ball(
         lambda ball, data, epsilon, common: sf.compare_groups(
-            data.points, data.group, ball, epsilon, allow_useless=True, **common
+            data.points, data.group, ball, privacy=epsilon, allow_useless=True, **common
         ),
         counts=(4, 5, 20),
     ),
@@ -927,7 +941,7 @@ TRIES: dict[str, Try] = {
     "regression by groups": regression(by=True),
     "groups of two factors": in_a_ball(
         lambda ball, data, epsilon, common: sf.compare_groups(
-            data.points, data.group % 2, ball, epsilon, within=data.group // 2, allow_useless=True, **common
+            data.points, data.group % 2, ball, privacy=epsilon, within=data.group // 2, allow_useless=True, **common
         ),
         counts=(8, 9, 20),
         groups=4,
@@ -971,7 +985,9 @@ def told(rng: np.random.Generator, epsilon: Privacy) -> Tried:
 
     def make(data: Array, purse: Purse) -> Any:
         words = f"one record, such as {data[0, 0]}"
-        return sf.private_mean(data, LINE, epsilon, "tangent", unit=words, budget=purse, allow_useless=True)
+        return sf.private_mean(
+            data, LINE, None, "tangent", privacy=epsilon, unit=words, budget=purse, allow_useless=True
+        )
 
     return Tried(make, np.array([[0.1]]), np.array([[0.2]]), epsilon)
 
@@ -980,7 +996,7 @@ def late(rng: np.random.Generator, epsilon: Privacy) -> Tried:
     """Try a release that finds a record too far away when it is charged already."""
 
     def make(data: Array, purse: Purse) -> Any:
-        found = sf.private_mean(data, LINE, epsilon, "tangent", budget=purse, allow_useless=True)
+        found = sf.private_mean(data, LINE, None, "tangent", privacy=epsilon, budget=purse, allow_useless=True)
         if np.abs(data).max() > 1:
             raise ValueError("a record is too far away")
         return found
@@ -992,7 +1008,9 @@ def warns(rng: np.random.Generator, epsilon: Privacy) -> Tried:
     """Try a release that squares records that may be as large as numbers get."""
 
     def make(data: Array, purse: Purse) -> Any:
-        return sf.private_mean(np.minimum(data * data, 1.0), LINE, epsilon, "tangent", budget=purse, allow_useless=True)
+        return sf.private_mean(
+            np.minimum(data * data, 1.0), LINE, None, "tangent", privacy=epsilon, budget=purse, allow_useless=True
+        )
 
     return Tried(make, np.array([[0.0]]), np.array([[1e300]]), epsilon)
 
@@ -1027,9 +1045,21 @@ CONTROLS: dict[str, tuple[Try, list[tuple[Any, str, Any]], Sequence[Privacy]]] =
     "mean in two steps, noise 20% too small": (TRIES["mean in two steps"], _less_noise(0.8), PURE),
     "radius, noise 20% too small": (TRIES["radius"], _less_noise(0.8), PURE),
     "mean after a look, a quarter of the look's noise": (TRIES["mean after a look"], _louder(0.25), PURE),
-    "mean with its spread, a quarter of the spread's noise": (TRIES["mean by chart, with its spread"], _louder(0.25), PURE),
-    "means of classes, a quarter of the medians' noise": (TRIES["means of classes, units with one"], _louder(0.25), PURE),
-    "regression, noise of the halves 20% too small": (TRIES["regression on a public covariate"], _less_noise(0.8), PURE),
+    "mean with its spread, a quarter of the spread's noise": (
+        TRIES["mean by chart, with its spread"],
+        _louder(0.25),
+        PURE,
+    ),
+    "means of classes, a quarter of the medians' noise": (
+        TRIES["means of classes, units with one"],
+        _louder(0.25),
+        PURE,
+    ),
+    "regression, noise of the halves 20% too small": (
+        TRIES["regression on a public covariate"],
+        _less_noise(0.8),
+        PURE,
+    ),
     "regression, a quarter of the noise of its numbers": (TRIES["regression"], _louder(0.25), PURE),
     "one person, counted as three": (partial(one_person, SPLIT), [], PURE),
     "words from a record": (told, [], PURE),
@@ -1073,8 +1103,8 @@ def cases(settings: Settings) -> list[Case]:
     found = []
     for name, one in TRIES.items():
         rounds = len(CLAIMS) // 2 if settings.quick else SLOW.get(name, ROUNDS)
-        asked = CLAIMS[::2] if settings.quick else CLAIMS
-        found.append(Case(name, partial(worst, one, rounds, seed_of(settings, name), asked=asked)))
+        some = CLAIMS[::2] if settings.quick else CLAIMS
+        found.append(Case(name, partial(worst, one, rounds, seed_of(settings, name), asked=some)))
     for name, (one, wrong, asked) in CONTROLS.items():
         found.append(Case(name, partial(worst, one, CONTROLLED, seed_of(settings, name), wrong, asked), True))
     return found
