@@ -119,6 +119,17 @@ def radial(directions: int, shift: float) -> Losses:
     return _grained(np.clip(values, -shift, shift), chances / chances.sum())
 
 
+def normal(mu: float) -> Losses:
+    """Return the losses of N(μ, 1) and N(0, 1).
+
+    >>> round(normal(1.0).rho, 3), round(normal(1.0).mu, 3)
+    (0.5, 1.0)
+    """
+    z = np.linspace(-8.0, 8.0, 6001)
+    chances = np.exp(-(z**2) / 2)
+    return Losses(mu * z + mu**2 / 2, chances / chances.sum())
+
+
 def _grained(values: Array, chances: Array) -> Losses:
     """Return few losses that stand for many, each the mean of those beside it; the largest as it is."""
     largest = float(values.max())
@@ -168,7 +179,7 @@ def together(parts: Sequence[Losses]) -> Losses:
     sums: Array = np.ones(1)
     for part in parts:
         sums = np.asarray(np.convolve(sums, part.binned(width)), dtype=np.float64)
-    return Losses(width * (np.arange(len(sums)) - len(sums) // 2), sums)
+    return Losses(np.asarray(width * (np.arange(len(sums)) - len(sums) // 2), dtype=np.float64), sums)
 
 
 def reach(losses: Losses, claim: Privacy, draws: int, alpha: float) -> float:

@@ -330,10 +330,9 @@ def every_number(make: compound.Make, size: int, unrounded: bool = False) -> Fou
     pair = clock_pairs(plane, 20)[0]
     with replaced([(TangentKNorm, "lattice_point", _unrounded)] if unrounded else []):
         first, second = ([compound.numbers(make(data)) for _ in range(size)] for data in (pair.first, pair.second))
-    lengths = {len(row) for row in (*first, *second)}
-    if len(lengths) > 1:
-        return Found(False, f"releases have {min(lengths)} to {max(lengths)} numbers")
-    looked = [{"last bits": bit_statistics(np.array(rows))} for rows in (first, second)]
+    places = sorted({place for row in (*first, *second) for place in row})
+    tables = (np.array([[row.get(place, 0.0) for place in places] for row in rows]) for rows in (first, second))
+    looked = [{"last bits": bit_statistics(table)} for table in tables]
     best = max(attack(*looked), attack(*learned(*looked)), key=lambda bound: bound.epsilon)
     return judged(best, size)
 

@@ -80,22 +80,22 @@ def _key() -> sf.SiteKey:
         return sf.SiteKey.load(str(path))
 
 
-def numbers(found: Any) -> Array:
-    """Return all numbers of a release as it is saved; of whole ones beyond 2⁵³ the last bits."""
-    kept: list[float] = []
+def numbers(found: Any) -> dict[str, float]:
+    """Return all numbers of a release as it is saved, by where they stand; of whole ones beyond 2⁵³ the last bits."""
+    kept: dict[str, float] = {}
 
-    def take(item: Any) -> None:
+    def take(where: str, item: Any) -> None:
         if isinstance(item, dict):
             for key, value in item.items():
                 if key not in ("time", "sha256"):
-                    take(value)
+                    take(f"{where}.{key}", value)
         elif isinstance(item, list | tuple):
-            for value in item:
-                take(value)
+            for i, value in enumerate(item):
+                take(f"{where}.{i}", value)
         elif isinstance(item, float):
-            kept.append(item)
+            kept[where] = item
         elif isinstance(item, int) and item >= 1 << 53:
-            kept.append(float(item % (1 << 53)))
+            kept[where] = float(item % (1 << 53))
 
-    take(document(found))
-    return np.array(kept)
+    take("", document(found))
+    return kept
