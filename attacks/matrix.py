@@ -23,10 +23,10 @@ from attacks.replay import Purse, Shares, Tried, convicted, ellipsoid, in_words,
 from sfumato.audit.blackbox import admitted, region_of
 from sfumato.audit.exact import MOST
 from sfumato.audit.pairs import CLUSTERED, neighbours
-from sfumato.audit.trial import mechanisms
+from sfumato.audit.trial import mechanisms, worst_exact
 from sfumato.errors import SfumatoError
 from sfumato.laws.privacy import Privacy
-from sfumato.mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, base
+from sfumato.mechanisms import KNG, MECHANISMS, ManifoldLaplace, Mechanism, base
 from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.regions import Region
 
@@ -70,6 +70,12 @@ def released(
     return Found(not convicted(found), words, {"shares": found, "found": max(found.values()), "power": 1.0})
 
 
+def as_run(mechanism: Mechanism) -> Found:
+    """Return the largest exact loss of draws that cannot be released."""
+    loss = worst_exact(mechanism, neighbours(region_of(mechanism), 10)) or 0.0
+    return Found(loss <= 1, f"largest loss {loss:.4f}, claimed 1", {"found": loss, "power": 1.0})
+
+
 def _make(mechanism: Mechanism, data: Any, purse: Purse) -> Any:
     return mechanism.release(data, budget=purse, allow_useless=True)
 
@@ -101,4 +107,6 @@ def cases(settings: Settings) -> list[Case]:
                 released, type(mechanism), mechanism.region, CLAIMS[:3], settings.seed, _less(type(mechanism))
             )
             found.append(Case(f"{mechanism.name} on {mechanism.space}, noise 10% too small", run, True))
+    sphere = ball_on("sphere")
+    found.append(Case("kng at the scale that the paper ran", partial(as_run, KNG(sphere, 1.0, "as run")), True))
     return found
