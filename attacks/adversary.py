@@ -203,10 +203,10 @@ def loss_ratio(
 Search = Callable[[], float]
 
 
-def widest_mean_ratio(space: Space, n: int, share: float, restarts: int, rng: np.random.Generator) -> float:
+def widest_mean_ratio(space: Space, n: int, share: float, steps: int, restarts: int, rng: np.random.Generator) -> float:
     """:func:`mean_ratio` in a ball of a share of the largest radius that the Laplace takes."""
     radius = share * largest_radius(ManifoldLaplace, space, n)
-    return mean_ratio(ManifoldLaplace(Ball(space, space.present(space.origin()), radius), 1.0), n, restarts, rng)
+    return mean_ratio(ManifoldLaplace(Ball(space, space.present(space.origin()), radius), 1.0), n, restarts, rng, steps)
 
 
 def all_searches(k: int, settings: Settings) -> list[tuple[str, Search]]:
@@ -244,7 +244,7 @@ def all_searches(k: int, settings: Settings) -> list[tuple[str, Search]]:
     ):
         for share in (0.25, 0.7, 0.999):
             label = f"move of the computed mean / bound, {space}, {share:g} of the largest radius, n={n}"
-            add(label, widest_mean_ratio, space, n, share)
+            add(label, widest_mean_ratio, space, n, share, 30 if settings.quick else 150)
     claims: list[tuple[Calibration, int, float]] = [
         *(("certified", n, np.pi / 8) for n in (20, 50, 100, 200)),
         ("certified", 50, 0.99 * np.pi / 4),

@@ -75,7 +75,8 @@ def wide(kind: type[ManifoldMechanism], ball: Ball, draws: int, name: str, setti
     """A mechanism in a ball of nearly the largest radius that it takes for fifty records: the other end of what is admitted."""
     radius = 0.99 * largest_radius(kind, ball.space, max(SIZES), most=3.0)
     mechanism = kind(Ball(ball.space, ball.space.present(ball.center), radius), EPSILON)
-    pairs = partial(suspicious, mechanism, mechanism.ball, long=(10, 100))
+    sizes, long = ((max(SIZES),), ()) if settings.quick else (SIZES, (10, 100))
+    pairs = partial(suspicious, mechanism, mechanism.ball, sizes=sizes, long=long)
     found = by_draws(name, mechanism, pairs, mechanism.ball, draws, settings)
     return Found(found.held, f"radius {radius:.4f}; {found.words}", found.numbers)
 
