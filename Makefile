@@ -106,15 +106,15 @@ referee: $(REFEREE)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.bench $(ARGS)
 
-# attacks at full strength, about an hour and a half on two free cores; what was stopped goes on where it was, from the rows
-# that are committed: remove them to begin anew. atheris does not exist for every Python, and the rest goes on without it
+# attacks at full strength, about an hour on two free cores; what was stopped goes on where it was, and rows of other code are
+# dropped. atheris does not exist for every Python, and the rest goes on without it
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
 	$(BIN)/python -m attacks
 	$(BIN)/python -m attacks.published
 
-# a small part of every attack, into audit-quick
+# a small part of every attack, into audit-quick: a quarter of an hour
 audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 

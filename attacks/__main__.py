@@ -1,7 +1,7 @@
 """``python -m attacks``: everything that attacks this package, at full strength, and a report of it.
 
 Each case runs in a process of its own, two at a time, and its row is kept in ``rows.jsonl`` as soon as it ends: what was
-stopped goes on with the cases that have no row yet.
+stopped goes on with the cases that have no row yet.  Rows of other code than this are dropped when it begins.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import multiprocessing
 import re
 import resource
 import subprocess
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -41,7 +42,8 @@ def in_module(name: str) -> Section:
 SECTIONS: dict[str, Section] = {
     name: in_module(name)
     for name in (
-        "randomness", "faults", "fuzz", "bits", "clock", "published", "joint", "replay", "draws", "solver", "adversary",
+        "randomness", "faults", "fuzz", "bits", "clock", "published", "matrix", "replay", "joint", "draws", "solver",
+        "adversary",
     )
 }  # fmt: skip
 
@@ -52,8 +54,8 @@ def line(row: Row) -> str:
 
 
 def commit() -> str:
-    """Which code this is: the last change of what attacks and what is attacked, "+" if that is not committed; "unknown" outside
-    of a repository."""
+    """Which code this is: the last change of what attacks and what is attacked; "+" and a sum of what is not committed;
+    "unknown" outside of a repository."""
     root = Path(__file__).parent.parent
 
     def git(*words: str) -> str:
@@ -61,7 +63,9 @@ def commit() -> str:
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("log", "-1", "--format=%h") + "+" * bool(git("status", "--porcelain"))
+        changed = git("status", "--porcelain", "--untracked-files=all")
+        sum_of = f"+{zlib.crc32((changed + git('diff', 'HEAD')).encode()):08x}" if changed else ""
+        return git("log", "-1", "--format=%h", "--abbrev=10") + sum_of
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -119,11 +123,14 @@ def main(arguments: Iterable[str] | None = None) -> int:
     settings = Settings(options.quick, options.seed, options.out)
     every = {(name, case.name): case for name, section in SECTIONS.items() for case in section(settings)}
     chosen = [one for one in every if one[0] in options.only.split(",") and re.search(options.cases, one[1])]
-    rows = kept(options.out)
+    path, code = options.report or options.out / "REPORT.md", commit()
+    before = kept(options.out)
+    rows = [row for row in before if row.commit == code]
     write_atomically(options.out / ROWS, "".join(map(line, rows)))
+    if len(rows) < len(before):
+        print(f"The code is {code} now: {len(before) - len(rows)} rows of other code are dropped.")
     done = {(r.section, r.name): r for r in rows if (r.quick, r.seed) == (settings.quick, settings.seed)}
     todo = [(one[0], every[one]) for one in chosen if options.again or one not in done]
-    path, code = options.report or options.out / "REPORT.md", commit()
     print(f"{len(every)} cases, {len(set(every) & set(done))} of them done before; {len(todo)} to run.", flush=True)
 
     def note() -> None:

@@ -4,21 +4,29 @@ An attacker who knows both neighbouring data sets, and so both means, looks for 
 likelier under one than ε allows: how far a value is from the manifold (norm, symmetry, centring), which bits are set, whether
 a mean could have produced these doubles at all, or what a classifier learns from all of these.  An event is chosen on one half
 of the draws and counted on the other, so the bound holds whatever was tried.  Textbook samplers break, and so do this
-package's own draws before the lattice; releases do not.
+package's own draws before the lattice; releases do not.  All numbers of every other type of release are looked at in the same
+way, and what replay shows beside it (:mod:`attacks.replay`) is that neighbours give the same doubles for the same outcomes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from math import fsum
 
 import numpy as np
 
+from attacks import compound
+from attacks.accounts import reach, two_points
+from attacks.arenas import ball_on
 from attacks.checks import Case, Found, Settings, seed_of
+from attacks.replay import replaced
 from sfumato.audit import epsilon_bound
 from sfumato.audit.blackbox import boost
+from sfumato.audit.trial import clock_pairs
+from sfumato.laws.privacy import PureDP
 from sfumato.laws.sampling import secure_generator
 from sfumato.means.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace, TangentKNorm
@@ -31,6 +39,7 @@ from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
 from sfumato.spaces.base import Space
 
 ALPHA = 1e-6  # a bound is wrong with at most this probability
+SOME = 800  # releases of each data set, of every type
 CANDIDATES = 64  # thresholds tried for a feature
 
 
@@ -301,23 +310,44 @@ def textbook(size: int, seed: int) -> Found:
     rng, pole, sigma = np.random.default_rng(seed), np.array([0.0, 0.0, 1.0]), 0.02
     away = np.array([np.sin(sigma), 0.0, np.cos(sigma)])
     both = (features(Sphere(dim=2), textbook_laplace(c, sigma, size, rng), [pole, away]) for c in (pole, away))
-    return judged(attack(*both))
+    return judged(attack(*both), size)
 
 
-def judged(bound: Bound) -> Found:
+def judged(bound: Bound, size: int) -> Found:
     words = f"ε ≥ {bound.epsilon:.2f}, claimed 1 ({bound.event})"
-    return Found(bound.epsilon <= 1, words, {"epsilon": bound.epsilon})
+    power = max(bound.epsilon, reach(two_points(1.0), PureDP(1.0), size // 2, ALPHA))
+    return Found(bound.epsilon <= 1, words, {"epsilon": bound.epsilon, "found": bound.epsilon, "power": power})
 
 
 def examined(mechanism: Mechanism, n: int, size: int, released: bool, seed: int) -> Found:
-    return judged(audit_bits(mechanism, n, size, np.random.default_rng(seed), released=released, classifier=released))
+    rng = np.random.default_rng(seed)
+    return judged(audit_bits(mechanism, n, size, rng, released=released, classifier=released), size)
+
+
+def every_number(make: compound.Make, size: int, about_the_mean: bool = False) -> Found:
+    """The bits of all numbers of a type of release, in the plane, where nothing is rounded after the noise."""
+    plane = ball_on("euclidean")
+    pair = clock_pairs(plane, 20)[0]
+    with replaced([(TangentKNorm, "lattice_point", _about_the_mean)] if about_the_mean else []):
+        first, second = ([compound.numbers(make(data)) for _ in range(size)] for data in (pair.first, pair.second))
+    places = sorted({place for row in (*first, *second) for place in row})
+    tables = (np.array([[row.get(place, 0.0) for place in places] for row in rows]) for rows in (first, second))
+    looked = [{"last bits": bit_statistics(table)} for table in tables]
+    best = max(attack(*looked), attack(*learned(*looked)), key=lambda bound: bound.epsilon)
+    return judged(best, size)
+
+
+def _about_the_mean(plan: TangentKNorm, mean: list[Fraction], rng: np.random.Generator) -> Array:
+    """A lattice about the mean: the noise is rounded, and the mean added to it as it is."""
+    noise = np.rint(plan.sampled_noise(1, rng)[0] / plan.spacing) * plan.spacing
+    return np.asarray(np.array([float(x) for x in mean]) + noise)
 
 
 def cases(settings: Settings) -> list[Case]:
     """Every case as released, which must hold; and before its draws were put on the lattice, which must not, with five times as
     many draws, as they are quick.  The doubles of a chart tell of its sum only where nothing is rounded after it: in flat
     space."""
-    size = 4000 if settings.quick else 10_000
+    size = 4000 if settings.quick else 8000
     found = [Case("textbook Laplace on S²", partial(textbook, size, settings.seed), True)]
     for kind, space, radius, n in CASES:
         if settings.quick and space != ARENAS[0][0]:
@@ -328,4 +358,8 @@ def cases(settings: Settings) -> list[Case]:
         found.append(Case(f"{name}, as released", partial(one, size, released=True)))
         if kind is not TangentKNorm or isinstance(space, Euclidean):
             found.append(Case(f"{name}, not on the lattice", partial(one, 5 * size, released=False), True))
-    return found
+    kinds = compound.releases(ball_on("euclidean"))
+    for name in list(kinds)[:: 3 if settings.quick else 1]:
+        found.append(Case(f"every number of: {name}", partial(every_number, kinds[name], SOME)))
+    tangent = partial(every_number, kinds["mean by chart"], SOME, about_the_mean=True)
+    return [*found, Case("every number of: mean by chart, on a lattice about the mean", tangent, True)]

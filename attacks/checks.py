@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from attacks.accounts import Losses, reach, two_points
 from sfumato.audit import Verdict
 
 ROWS = "rows.jsonl"
+LEAST = 1 / 3  # of the claim: what a test must be able to prove of a mechanism that loses all of it
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Found:
-    """Whether what was attacked kept its promise (None: there was nothing to attack), in words, and the numbers behind them."""
+    """Whether what was attacked kept its promise (None: there was nothing to attack), in words, and the numbers behind them.
+
+    Two numbers are shares of the claim: what was ``found``, and the ``power``, what the same test would have found of something
+    that loses exactly what is claimed.
+    """
 
     held: bool | None
     words: str
@@ -64,8 +70,9 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """The outcome in a word: a control that is convicted is as it should be."""
-        passed = "CONVICTED" if self.control else "PASS"
+        """The outcome in a word: a control that is convicted is as it should be, and what could hardly have been convicted
+        has not passed."""
+        passed = "CONVICTED" if self.control else "PASS" if self.numbers.get("power", 1.0) >= LEAST else "no power"
         return {"pass": passed, "fail": "FAIL: cleared" if self.control else "FAIL", "n/a": "does not apply"}[
             self.outcome
         ]
@@ -109,7 +116,16 @@ def seed_of(settings: Settings, name: str) -> int:
     return zlib.crc32(f"{settings.seed} {name}".encode())
 
 
-def by_verdict(verdict: Verdict) -> Found:
-    """What an audit by draws or by the clock found."""
+def by_verdict(verdict: Verdict, losses: Losses | None = None, proven_alone: bool = False) -> Found:
+    """What an audit by draws or by the clock found.
+
+    Its power is what the same number of draws would prove of a pair with these ``losses``, the largest of which is the claim;
+    by default of the pair that is told apart the most easily of all.  With ``proven_alone`` it is no more than what was proven.
+    """
+    found = verdict.lower / verdict.claimed
+    could = 0.0
+    if not proven_alone:
+        told = two_points(verdict.claim.pure) if losses is None else losses
+        could = reach(told, verdict.claim, verdict.draws, 1 - verdict.confidence) / verdict.claimed
     words = f"{verdict.claim.symbols[0]} ≥ {verdict.lower:.3f}, claimed {verdict.claimed:g}; {verdict.pair}; {verdict.event}"
-    return Found(not verdict.convicted, words, verdict.record())
+    return Found(not verdict.convicted, words, {**verdict.record(), "found": found, "power": max(found, could)})

@@ -469,7 +469,7 @@ def _again(operation: Operation, folder: Path) -> None:
 def killed_at_each_step(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     with _prepared(operation) as folder:
         steps = int(apart(partial(_stepping, partial(operation.act, folder), 0)).words)
-    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 150)
+    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 60)
     chosen = sorted(chance.sample(range(1, steps + 1), min(most, steps)))
     for step in chosen:
         with _prepared(operation) as folder:

@@ -1012,8 +1012,8 @@ def guided(reader: Reader, settings: Settings) -> Found:
 
 
 def cases(settings: Settings) -> list[Case]:
-    """30,000 files for each reader, and atheris; with ``quick`` a thousand and none."""
-    files = 1000 if settings.quick else 30_000
+    """15,000 files for each reader, and atheris; with ``quick`` a thousand and none."""
+    files = 1000 if settings.quick else 15_000
     found = [Case(reader.name, partial(randomly, reader, files, settings)) for reader in READERS.values()]
     careless = replace(READERS["tps"], open=broken.read_carelessly)
     found.append(Case("a careless reader", partial(randomly, careless, 40, settings), True))

@@ -1,4 +1,4 @@
-"""The report of an audit, in Markdown: complete or not, which code, what was found."""
+"""The report of an audit, in Markdown: complete or not, which code, what was found and what could have been."""
 
 from __future__ import annotations
 
@@ -30,36 +30,44 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         "# Audit",
         "",
         f"**{f'Not complete: {to_come} to come' if to_come else 'Complete'}.** {len(rows)} of {len(expected)} cases, "
-        f"{_failed(rows)} failed; {commits[code]} of them by the code as it is, `{code}`; "
+        f"{_failed(rows)} failed; {commits[code]} of them by the code `{code}`; "
         f"{sum(row.seconds for row in rows) / 60:.0f} minutes of a processor"
         + (f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}." if days else "."),
         "",
-        f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. Code: "
-        + ", ".join(f"`{name}` ({count} rows)" for name, count in commits.items())
-        + ". A row counts for the code that it names; `make audit` goes on where it was stopped, and "
+        f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. The code is named by the last change of "
+        "`src` and `attacks`. `make audit` goes on where it was stopped, and begins anew where the code has changed; "
         "`python -m attacks --only SECTION --cases WORD --again` runs cases again.",
         "",
         "A control is wrong on purpose and must be convicted: an attack that finds nothing there could not have found anything "
-        "elsewhere. Bounds on ε by draws and by the clock are wrong with a probability of at most 10⁻⁶ each.",
+        "elsewhere. Bounds on ε by draws and by the clock are wrong with a probability of at most 10⁻⁶ each. *Found* is the "
+        "largest loss that was proven, as a share of what is claimed. *Power* is what the same test, with as many draws, would "
+        "have proven of something that loses exactly what is claimed; 1 where losses are computed and not estimated. Below a "
+        "third of the claim a row says *no power* in the place of PASS.",
         "",
         "Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + ".",
         "",
-        "| section | cases | kept their promise | do not apply | controls convicted | failed | to come | minutes |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| section | cases | of this code | kept their promise | no power | do not apply | controls convicted | failed "
+        "| to come | least power | minutes |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for section in sections:
         own = [row for row in rows if row.section == section]
-        good = Counter("n/a" if row.outcome == "n/a" else row.control for row in own if row.outcome != "fail")
-        controls = f"{good[True]} of {sum(row.control for row in own)}"
+        good = Counter(row.mark for row in own)
+        controls = f"{good['CONVICTED']} of {sum(row.control for row in own)}"
+        powers = [row.numbers["power"] for row in own if "power" in row.numbers and not row.control]
         cells = [
             f"[{section}](#{section})" if own else section,
             len(own) + missing[section],
-            good[False],
-            good["n/a"],
+            sum(row.commit == code for row in own),
+            good["PASS"],
+            good["no power"],
+            good["does not apply"],
             controls,
             _failed(own),
+            missing[section],
+            f"{min(powers):.2f}" if powers else "by controls",
         ]
-        lines.append(_line(*cells, missing[section], f"{sum(row.seconds for row in own) / 60:.1f}"))
+        lines.append(_line(*cells, f"{sum(row.seconds for row in own) / 60:.1f}"))
     failed = [row for row in rows if row.outcome == "fail"]
     if failed:
         lines += ["", "## What failed", ""]
@@ -68,9 +76,34 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         own = [row for row in rows if row.section == section]
         if own:
             lines += ["", f"## {section}", "", f"`python -m attacks --only {section}`", ""]
-            lines += ["| what | outcome | in words | seconds | code |", "| --- | --- | --- | --- | --- |"]
-            lines += [_line(row.name, row.mark, row.words, f"{row.seconds:.0f}", row.commit) for row in own]
+            lines += [
+                "| what | outcome | found | power | in words | seconds |",
+                "| --- | --- | --- | --- | --- | --- |",
+            ]
+            for row in own:
+                shares = (f"{row.numbers[key]:.3f}" if key in row.numbers else "" for key in ("found", "power"))
+                lines.append(_line(row.name, row.mark, *shares, row.words, f"{row.seconds:.0f}"))
     return "\n".join(lines) + "\n"
+
+
+def wrong_with(report: str, rows: Sequence[Row]) -> str:
+    """Return what is wrong with a report that says it is complete, given the rows that are kept with it; "" if nothing is.
+
+    >>> wrong_with("**Complete.** 1 of 1 cases, 0 failed; 1 of them by the code `abc`; 2", [Row("a", "b", False, "pass", "")])
+    '1 of 1 rows are of other code than `abc`'
+    """
+    said = re.search(r"\*\*Complete\.\*\* (\d+) of (\d+) cases, .* by the code `([^`]+)`", report)
+    if said is None:
+        return ""
+    full = [row for row in rows if not row.quick]
+    others = sum(row.commit != said[3] for row in full)
+    if others:
+        return f"{others} of {len(full)} rows are of other code than `{said[3]}`"
+    if "+" in said[3] or said[3] == "unknown":
+        return f"the code `{said[3]}` is not committed"
+    return (
+        "" if len(full) == int(said[1]) == int(said[2]) else f"it has {len(full)} rows, and says {said[1]} of {said[2]}"
+    )
 
 
 def _failed(rows: Sequence[Row]) -> int:

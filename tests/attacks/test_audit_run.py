@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,10 @@ import pytest
 
 import sfumato as sf
 from attacks import __main__ as audit
-from attacks import adversary, arenas, published
+from attacks import adversary, arenas, matrix, published, replay
+from attacks.accounts import CLAIMS
 from attacks.checks import ROWS, Case, Found, Row, Settings, judged, kept
+from attacks.report import wrong_with
 from sfumato.audit.trial import mechanisms
 from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.laws.privacy import GDP
@@ -96,15 +98,46 @@ def test_the_report_says_what_was_found_by_which_code(tmp_path, capsys):
     ]
     assert found["one"].commit == audit.commit()
     for line in (
-        "| two \\| three | does not apply | no such thing here |",
-        "| half the noise | CONVICTED | epsilon at least 2 |",
+        "| two \\| three | does not apply |  |  | no such thing here |",
+        "| half the noise | CONVICTED |  |  | epsilon at least 2 |",
         "- bad: a blind eye: as it should be",
-        "| [fine](#fine) | 3 | 1 | 1 | 1 of 1 | 0 | 0 |",
+        "| [fine](#fine) | 3 | 3 | 1 | 0 | 1 | 1 of 1 | 0 | 0 | by controls |",
         "Seed 0, full strength.",
     ):
         assert line in text(tmp_path)
     with pytest.raises(SystemExit):
         audit.main(["--only", "nothing"])
+
+
+@pytest.mark.usefixtures("sections")
+def test_rows_of_other_code_are_dropped(diary, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(audit, "commit", lambda: "abc")
+    audit.main(["--out", str(tmp_path), "--only", "fine"])
+    audit.main(["--out", str(tmp_path), "--only", "fine"])
+    assert diary.read_text().split().count("one") == 1
+    monkeypatch.setattr(audit, "commit", lambda: "def")
+    audit.main(["--out", str(tmp_path), "--only", "fine", "--cases", "one"])
+    assert "3 rows of other code are dropped" in capsys.readouterr().out
+    assert [(row.name, row.commit) for row in kept(tmp_path)] == [("one", "def")]
+    assert "Not complete: 2 of fine, 3 of bad to come" in text(tmp_path)
+
+
+def test_a_report_is_complete_of_the_code_that_it_names():
+    """Also the one that is committed."""
+    said = "**Complete.** 2 of 2 cases, 0 failed; 2 of them by the code `abc`; 1 minutes of a processor."
+    rows = [Row("fine", name, False, "pass", "", commit="abc") for name in ("one", "two")]
+    assert wrong_with(said, rows) == ""
+    assert wrong_with(said, rows[:1]) == "it has 1 rows, and says 2 of 2"
+    assert "1 of 2 rows are of other code" in wrong_with(said, [rows[0], replace(rows[1], commit="def")])
+    dirty = [replace(row, commit="abc+12") for row in rows]
+    assert wrong_with(said.replace("abc", "abc+12"), dirty) == "the code `abc+12` is not committed"
+    folder = Path(__file__).parents[2] / "docs" / "audit"
+    assert wrong_with(text(folder), kept(folder)) == ""
+
+
+def test_what_could_not_have_been_convicted_does_not_pass():
+    marks = [Row("draws", "x", False, "pass", "", {"power": power}).mark for power in (0.2, 0.5)]
+    assert marks == ["no power", "PASS"]
 
 
 def test_an_error_is_a_failure_also_of_a_control():
@@ -167,6 +200,18 @@ def test_every_finding_is_attacked_as_one_output():
     assert set(named.values()) <= {case.name for case in audit.SECTIONS["joint"](Settings())}
 
 
+def test_every_mechanism_space_and_public_function_is_replayed_for_every_kind_of_privacy():
+    assert [claim.symbols for claim in CLAIMS] == [kind for kind in ("ε", "εδ", "ρ", "μ") for _ in range(3)]
+    replayed = {case.name for case in audit.SECTIONS["matrix"](Settings())}
+    for name, (space, _) in arenas.SPACES.items():
+        for mechanism in mechanisms(arenas.ball_on(name), 1.0):
+            assert (f"{mechanism.name} on {space}" in replayed) == matrix.has_formula(mechanism)
+    source = Path(replay.__file__).read_text()
+    released = {name for name in sf.__all__ if name.startswith(("private_", "compare_", "find_"))}
+    for name in {*released, "combine", "PrivateMDM", "Study"} - {"private_scalar"}:
+        assert f"sf.{name}" in source, name
+
+
 # -- sections that have no test file of their own -------------------------------------------------------------------------
 def test_the_adversary_is_judged_by_its_ratio():
     assert adversary.ratio(lambda: 1 + 1e-9).held
@@ -184,7 +229,8 @@ def test_published_mechanisms_are_convicted_and_the_page_says_so():
     assert published.gaussian_sigma(1.0, 0.1, wrong=False) / published.gaussian_sigma(1.0, 0.1, wrong=True) > 4
     assert GDP(published.simulated_mu(0.2, 0.2, secure_generator())).profile(1.0) > 0.05
     numbers = {
-        "lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
+        "lower": 8.8, "convicted": True, "power": 8.8, "pair": "one record", "event": "above", "hits": 9, "misses": 1,
+        "draws": 10,
     }  # fmt: skip
     rows = {name: Row("published", name, True, "pass", "", numbers, commit="abc") for name in names}
     text = published.verdicts(rows)
