@@ -219,6 +219,8 @@ def test_malformed_tps(load, text, message):
 def test_a_tps_name_without_tps_inside(load):
     with pytest.raises(FileError, match="line 1: expected LM=, found 'hello'"):
         load("hello\n", name="a.tps")
+    with pytest.raises(FileError, match="no LM= line"):
+        load(b"\xff\xfeL", name="a.tps")  # half of a character of UTF-16, and nothing else
 
 
 def test_landmarks_that_do_not_fit_the_space(load):

@@ -75,7 +75,7 @@ def _parts(text: str) -> Iterator[_Part]:
         raise _no_keyword(line, "LM=")
     number = 1
     last = 0
-    for value, begin, end in zip(values, begins, [*begins[1:], len(text)], strict=True):
+    for value, begin, end in zip(values, begins, [*begins, len(text)][1:], strict=True):
         number += text.count("\n", last, begin)
         last = begin
         key = text[begin : value.start()].strip()
