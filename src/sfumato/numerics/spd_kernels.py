@@ -385,20 +385,23 @@ def _turn_pair(a: Any, vectors: Any, k: int, p: int, q: int) -> None:
     t = 2.0 * entry / (gap + sign * (root(gap * gap + 4.0 * entry * entry) + 1e-300))
     c = 1.0 / root(1.0 + t * t)
     s = t * c
+    lower = a[p * k + p] - t * entry
+    upper = a[q * k + q] + t * entry
     for r in range(k):
         first = a[r * k + p]
         second = a[r * k + q]
-        a[r * k + p] = c * first - s * second
-        a[r * k + q] = s * first + c * second
+        one = c * first - s * second
+        two = s * first + c * second
+        a[r * k + p] = one
+        a[p * k + r] = one
+        a[r * k + q] = two
+        a[q * k + r] = two
         first = vectors[r * k + p]
         second = vectors[r * k + q]
         vectors[r * k + p] = c * first - s * second
         vectors[r * k + q] = s * first + c * second
-    for r in range(k):
-        first = a[p * k + r]
-        second = a[q * k + r]
-        a[p * k + r] = c * first - s * second
-        a[q * k + r] = s * first + c * second
+    a[p * k + p] = lower
+    a[q * k + q] = upper
     a[p * k + q] = 0.0
     a[q * k + p] = 0.0
 
