@@ -290,6 +290,33 @@ def test_sums_of_squares_are_those_of_distances(space, radius, rng, eager):
     assert np.abs(found - plain * (1 + 1e-4)).max() / (2 * len(points)) > 2 * close or radius < 1e-6
 
 
+@pytest.mark.parametrize("space", [*DRAWN, sf.ElasticCurves(points=9, closed=False)], ids=str)
+def test_charts_are_coordinates_of_logarithms(space, rng, eager):
+    center = cloud(space, space.origin(), 0.2, 1, rng)[0]
+    points = np.ascontiguousarray(cloud(space, center, 0.9, 333, rng))
+    plain = space.coordinates(center, space.log(center, points))
+    for rows in (None, 2.5 * np.eye(space.dim), rng.standard_normal((3, space.dim))):
+        found = space.log_map(center, rows)(points)
+        assert np.abs(found - (plain if rows is None else plain @ rows.T)).max() < 1e-13
+        if rows is None or len(rows) != 3:  # a product may round by its place; one record after the other does not
+            assert np.array_equal(space.log_map(center, rows)(np.roll(points, 11, axis=0)), np.roll(found, 11, axis=0))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_directions_that_are_not_quite_of_length_one_are_put_right_as_they_are_read(kind, rng, eager):
+    for space in (sf.Sphere(dim=2), sf.Sphere(dim=6)):
+        points = cloud(space, space.origin(), 1.0, 333, rng)
+        given = (points * (1 + 1e-6 * rng.standard_normal((333, 1)))).astype(kind)
+        exact = given.astype(np.float64)
+        made = space.validate(given)
+        assert made.dtype == np.float64
+        assert np.abs(made - exact / np.linalg.norm(exact, axis=1, keepdims=True)).max() < 2e-16
+        assert np.array_equal(space.validate(np.roll(given, 3, axis=0)), np.roll(made, 3, axis=0))
+        given[200] *= 2
+        with pytest.raises(sf.InvalidPointError, match="record 200: is not of unit norm: its norm is 2"):
+            space.validate(given)
+
+
 def test_compositions_are_not_checked_as_the_directions_that_they_become(rng, eager):
     space = sf.Simplex(parts=3)
     amounts = np.abs(some_records(space, rng)[0])  # of the norm that directions have there

@@ -132,6 +132,14 @@ def _lanes(points: Array, first: int, y: Array) -> Any:
 
 
 @_exactly
+def _back(y: Array, first: int, count: int, made: Array) -> None:
+    """Copy columns of y to rows of ``made``."""
+    for i in range(count):
+        for j in range(len(y)):
+            made[first + i, j] = y[j, i]
+
+
+@_exactly
 def put_right(points: Array, norm2: float, exact: float, drift: float, made: Array) -> Any:
     """Put rows of any R^p into ``made``, divided by how many times too long they are, unless their squared norm is ``norm2`` up
     to a factor 1 ± exact; return whether none is off by more than ``drift``."""
@@ -152,9 +160,7 @@ def put_right(points: Array, norm2: float, exact: float, drift: float, made: Arr
         for j in range(len(y)):
             for i in range(count):
                 y[j, i] /= ratios[i]
-        for i in range(count):
-            for j in range(len(y)):
-                made[first + i, j] = y[j, i]
+        _back(y, first, count, made)
     return wrong == 0.0
 
 
@@ -188,6 +194,4 @@ def draw_in(points: Array, x: Array, curvature: float, chord2: float, cosine: fl
                 v = y[j, i] - x[j] + 0.5 * curvature * square[i] * x[j] - along[i] * x[j]
                 moved = (cosine if length2[i] > 0.0 else 1.0) * x[j] + length2[i] * v
                 y[j, i] = moved if square[i] > chord2 else y[j, i]
-        for i in range(count):
-            for j in range(len(y)):
-                made[first + i, j] = y[j, i]
+        _back(y, first, count, made)

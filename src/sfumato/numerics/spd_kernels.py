@@ -371,9 +371,8 @@ def matrix_moments(
             for at in range(size + 3):
                 sums[at] = sums[at] + share * logs[at]
                 logs[at] = 0.0
-        for at in range(size + 3):
-            for z in range(LANES):
-                total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at, z]
+        for at in range(LANES * (size + 3)):
+            total[at // LANES] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at // LANES, at % LANES]
 
 
 @_inside
@@ -385,20 +384,23 @@ def _turn_pair(a: Any, vectors: Any, k: int, p: int, q: int) -> None:
     t = 2.0 * entry / (gap + sign * (root(gap * gap + 4.0 * entry * entry) + 1e-300))
     c = 1.0 / root(1.0 + t * t)
     s = t * c
+    lower = a[p * k + p] - t * entry
+    upper = a[q * k + q] + t * entry
     for r in range(k):
         first = a[r * k + p]
         second = a[r * k + q]
-        a[r * k + p] = c * first - s * second
-        a[r * k + q] = s * first + c * second
+        one = c * first - s * second
+        two = s * first + c * second
+        a[r * k + p] = one
+        a[p * k + r] = one
+        a[r * k + q] = two
+        a[q * k + r] = two
         first = vectors[r * k + p]
         second = vectors[r * k + q]
         vectors[r * k + p] = c * first - s * second
         vectors[r * k + q] = s * first + c * second
-    for r in range(k):
-        first = a[p * k + r]
-        second = a[q * k + r]
-        a[p * k + r] = c * first - s * second
-        a[q * k + r] = s * first + c * second
+    a[p * k + p] = lower
+    a[q * k + q] = upper
     a[p * k + q] = 0.0
     a[q * k + p] = 0.0
 
@@ -430,6 +432,54 @@ def _logarithms(numbers: Array, start: int, radius: float, k: int, first: int, l
             for q in range(k):
                 power = share * numbers[start + q, z]
                 numbers[start + q, z] = math.expm1(power) if near else math.exp(power)
+
+
+@_inside
+def _diagonalise(a: Any, vectors: Any, k: int, sweeps: int, values: Any) -> Any:
+    """Write eigenvectors and eigenvalues of a, and return the sum of the squares that are left beside these, on one side."""
+    for at in range(k * k):
+        vectors[at] = 0.0
+    for i in range(k):
+        vectors[i * k + i] = 1.0
+    for _ in range(sweeps):
+        for p in range(k):
+            for q in range(p + 1, k):
+                _turn_pair(a, vectors, k, p, q)
+    left = all_of(0.0)
+    for i in range(k):
+        values[i] = a[i * k + i]
+        for j in range(i):
+            left = left + a[i * k + j] * a[i * k + j]
+    return left
+
+
+@_inside
+def _whole(w: Any, k: int, made: Any) -> Any:
+    """Write a symmetric matrix whole, from its triangle, and return its squared length."""
+    length = all_of(0.0)
+    for i in range(k):
+        for j in range(k):
+            made[i * k + j] = w[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
+            length = length + made[i * k + j] * made[i * k + j]
+    return length
+
+
+@_inside
+def _rebuild(values: Any, vectors: Any, factor: Array, base: Array, near: Any, k: int, side: Any, made: Any) -> None:
+    """Write f·U·diag(values)·Uᵀ·fᵀ, plus the base where ``near``."""
+    for i in range(k):
+        for q in range(k):
+            s = all_of(0.0)
+            for j in range(i + 1):
+                s = s + factor[i, j] * vectors[j * k + q]
+            side[i * k + q] = s
+    for i in range(k):
+        for j in range(i + 1):
+            s = near * base[i * k + j]
+            for q in range(k):
+                s = s + side[i * k + q] * values[q] * side[j * k + q]
+            made[i * k + j] = s
+            made[j * k + i] = s
 
 
 @_compile
@@ -469,48 +519,18 @@ def matrix_logs(
                 for z in range(LANES):
                     numbers[at, z] = points[first + min(z, last), at] - which * base[at]
             _whiten(y, inverse, k, half, a + (1 - which) * size)
-        length = all_of(0.0)
-        for i in range(k):
-            for j in range(k):
-                at = max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
-                side[i * k + j] = a[at]
-                length = length + a[at] * a[at]
-        near[0] = where_positive(0.25 - length, 1.0)
-        length = all_of(0.0)
-        for i in range(k):
-            for j in range(k):
-                at = max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
-                chosen = side[i * k + j] * near[0] + where_positive(1.0 - near[0], vectors[at])
-                a[i * k + j] = chosen
-                length = length + chosen * chosen
+        near[0] = where_positive(0.25 - _whole(a, k, side), 1.0)
         for at in range(size):
-            vectors[at] = 0.0
-        for i in range(k):
-            vectors[i * k + i] = 1.0
-        for _ in range(sweeps):
-            for p in range(k):
-                for q in range(p + 1, k):
-                    _turn_pair(a, vectors, k, p, q)
-        left = all_of(0.0)
-        for i in range(k):
-            values[i] = a[i * k + i]
-            for j in range(i):
-                left = left + a[i * k + j] * a[i * k + j]
+            a[at] = side[at]
+        _whole(vectors, k, side)
+        length = all_of(0.0)
+        for at in range(size):
+            a[at] = where_positive(near[0], a[at]) + where_positive(1.0 - near[0], side[at])
+            length = length + a[at] * a[at]
+        left = _diagonalise(a, vectors, k, sweeps, values)
         values[k] = where_positive(1e-29 * length + 1e-280 - left, 1.0) * where_positive(1e150 - length, 1.0)
         _logarithms(numbers, 4 * size, radius, k, first, last, bad)
-        for i in range(k):
-            for q in range(k):
-                s = all_of(0.0)
-                for j in range(i + 1):
-                    s = s + factor[i, j] * vectors[j * k + q]
-                side[i * k + q] = s
-        for i in range(k):
-            for j in range(i + 1):
-                s = near[0] * base[i * k + j]
-                for q in range(k):
-                    s = s + side[i * k + q] * values[q] * side[j * k + q]
-                a[i * k + j] = s
-                a[j * k + i] = s
+        _rebuild(values, vectors, factor, base, near[0], k, side, a)
         for z in range(last + 1):
             inside = numbers[4 * size + k, z] > 0.0
             for at in range(size):
