@@ -1,5 +1,6 @@
 """Arrays in blocks and runs, and the way to the compiled loops."""
 
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
@@ -26,6 +27,11 @@ def compiled(name: str = "kernels") -> ModuleType | None:
         return import_module(f".{name}", __package__)
     except Exception:
         return None
+
+
+def loaded(name: str = "kernels") -> bool:
+    """Return whether the process has loaded that file already: a private release must not ask, as it depends on the past."""
+    return f"{__package__}.{name}" in sys.modules
 
 
 def as_numbers(points: ArrayLike) -> NDArray[Any]:

@@ -25,6 +25,7 @@ SOME = 64  # of R³, likewise
 MORE = 256  # likewise, where so little is done with each that the start of a block is felt
 AHEAD = 256  # records of R³ between those that are read and those that the memory is asked for
 TINY = 1e-12
+CLOSE = 0.7  # mean of θ·cot θ from which on plain steps lead to the mean
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
@@ -119,7 +120,7 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """Return the sum of rows of R³, and whether :func:`put_right` would leave them as they are."""
+    """Return the sum of rows of R³, and whether all have the squared norm ``norm2``, up to a factor 1 ± exact."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
     faults = 0.0
@@ -135,22 +136,6 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
         total[1] += y1
         total[2] += y2
     return total, faults == 0.0
-
-
-@_exactly
-def put_right(points: Array, norm2: float, exact: float, made: Array) -> Any:
-    """Put rows of any R^p into ``made``, divided by how many times too long they are; return that: 1 for those whose squared
-    norm is ``norm2`` up to a factor 1 ± exact."""
-    ratios = np.empty(len(points))
-    for i in range(len(points)):
-        square = 0.0
-        for j in range(points.shape[1]):
-            square += points[i, j] * points[i, j]
-        square /= norm2
-        ratios[i] = 1.0 if abs(square - 1.0) <= exact else math.sqrt(square)
-        for j in range(points.shape[1]):
-            made[i, j] = points[i, j] / ratios[i]
-    return ratios
 
 
 @_exactly
@@ -459,6 +444,35 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             block += part
         total += block
     return total[0] - _with_turned(total[1])[1], along, square, turning
+
+
+@_compile
+def descend(points: Array, x: Array, signs: Array, turning: bool, dim: int, angles: Any, end: Any) -> Any:
+    """Return where steps to the mean of directions, or of shapes if ``turning``, lead from x, and how many there were: each is
+    the mean logarithm over the mean eigenvalue of the Hessian.  They end where the next should leave a gradient below the
+    tolerance, after ``most``, and where records lie so wide that a step may lead away.  Points of a hyperboloid are directions
+    with the product Σ ±xⱼyⱼ, of which all ``signs`` but the first are negative."""
+    series, least = angles
+    tolerance, most = end
+    n = len(points)
+    before = math.inf
+    for taken in range(most):
+        turned = 0.0
+        if turning:
+            toward, along, _, turned = shape_moments(points, x, series, least)
+        else:
+            toward, along, _ = direction_moments(points, signs * x, series, least)
+        if not along > CLOSE * n:
+            return x, taken
+        step = (toward - along * x) * (dim / (n + (dim - 1) * along - turned))
+        length = math.sqrt(abs(np.sum(signs * step * step)))
+        x = x + step
+        x /= math.sqrt(abs(np.sum(signs * x * x)))
+        rate = length / before if taken else 0.1
+        if not (rate < 1.0 and length * rate > tolerance / 4):
+            return x, taken + 1
+        before = length
+    return x, most
 
 
 @_compile

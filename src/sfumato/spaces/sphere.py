@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs
+from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, loaded
 from ..numerics.curvature import NEAR, angle_over_sine, angle_series
 from .arcs import Rows
 from .base import Moments, blame, not_finite, put_right
@@ -83,14 +83,19 @@ class Sphere(Rows):
         """Return vectors divided by how many times too long they are, and that: 1 where rounding alone leaves as much."""
         norm2 = 1 / self.curvature
         exact = norm_error(self.dim + 1)
-        if array.size >= MANY and (kernels := compiled()):
-            if self.dim == 2 and kernels.sphere_sum(array, norm2, exact)[1]:
-                return array, np.ones(1)
-            made = np.empty(array.shape)
-            return made, np.asarray(kernels.put_right(array, norm2, exact, made))
+        if (
+            self.dim == 2
+            and array.size >= MANY
+            and (kernels := compiled())
+            and kernels.sphere_sum(array, norm2, exact)[1]
+        ):
+            return array, np.ones(1)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             squares = np.vecdot(array, array) / norm2
-            ratios = np.where(np.abs(squares - 1) <= exact, 1.0, np.sqrt(squares))
+            right = np.abs(squares - 1) <= exact
+            if right.all():
+                return array, np.ones(1)
+            ratios = np.where(right, 1.0, np.sqrt(squares))
             return array / ratios[:, None], ratios
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
@@ -170,8 +175,9 @@ class Sphere(Rows):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         return super().mean_log(bases, points, weights)
 
-    def _compiles(self, points: Points) -> bool:
-        return self.curvature == 1 and points.size >= MANY and compiled() is not None
+    def _compiles(self, points: Points, adaptive: bool = False) -> bool:
+        many = points.size >= MANY or (adaptive and loaded())
+        return self.curvature == 1 and many and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         if weights is None:
@@ -183,8 +189,8 @@ class Sphere(Rows):
         length = math.sqrt(vector @ vector) * self.q
         return vector / length if length > 1e-9 else otherwise
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        kernels = compiled() if self._compiles(points) else None
+    def _compiled_moments(self, base: Points, points: Points, adaptive: bool) -> Moments | None:
+        kernels = compiled() if self._compiles(points, adaptive) else None
         if kernels is None:
             return None
         n = float(len(points))
