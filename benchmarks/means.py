@@ -32,6 +32,11 @@ CASES: list[tuple[Case, dict[str, float]]] = [
     (Case("spd", 8, 5000, "anisotropic"), {"pyRiemann": 1}),
     (Case("spd", 22, 500, "anisotropic"), {"pyRiemann": 1}),
 ]
+SPACES = [("sphere", 2), ("sphere", 99), ("shapes", 50), ("shapes3d", 24), ("spd", 3), ("spd", 8), ("grassmann", 10)]
+SPACES += [("stiefel", 6), ("hyperbolic", 2)]
+# how many times as much CPU time as ours the fastest of the peers, and NumPy, are to take for so many records
+SIZES = {100: 1.5, 1000: 3.0, 100_000: 10.0}
+LARGEST = {("spd", 3): 40.0, ("spd", 8): 20.0}  # for 10^5 records
 QUICK: list[tuple[Case, dict[str, float]]] = [
     (Case("sphere", 2, 1000), {}),
     (Case("shapes", 10, 100), {}),
@@ -48,20 +53,53 @@ def means(quick: bool) -> Iterator[Table]:
         f"counted; where the second takes more than {SLOW:g} s too, it is the last. Every solver is asked for a gradient norm "
         f"of {TOLERANCE:g}; the norms "
         "here are computed apart, from the formulas. Memory is the high-water mark of the first call above what the data take; "
-        "of ours some 100 MB are the compiler's library, which comes with the first kernel. "
+        "without the compiler's library, some 100 MB, which our process has loaded before. "
         f"{processor()}. {load()}.",
         rows,
     )
 
+    sizes = [100] if quick else SIZES
+    yield Table(
+        "Fréchet means of few records and many, in every space",
+        "CPU seconds (median) as above, of the fastest peer and of NumPy as one would write it by hand for this space alone, "
+        "without checks (benchmarks/plain.py). Our process has loaded its compiled loops before, as after a large mean.",
+        [_every(kind, size, n, 2 if quick else 3) for n in sizes for kind, size in SPACES],
+    )
 
-def _compare(case: Case, wanted: dict[str, float], rounds: int) -> list[Row]:
-    points = case.points()
+
+def _every(kind: str, size: int, n: int, rounds: int) -> Row:
+    case = Case(kind, size, n, "covariances" if kind == "spd" else "")
+    seconds, solvers, _ = _timed(case, rounds, (*PEERS, "NumPy"))
+    peers = {name: seconds[name] for name in PEERS if name in seconds}
+    fastest = min(peers, key=lambda name: peers[name], default=None)
+    ours = seconds["sfumato"]
+    norm = gradient_norm(kind, solvers["sfumato"].mean, case.points())
+    wanted = LARGEST.get((kind, size), SIZES[n]) if n == 10**5 else SIZES[n]
+    peer = peers[fastest] / ours if fastest else None
+    by_hand = seconds["NumPy"] / ours if "NumPy" in seconds else None
+    return {
+        "case": case.name,
+        "ours, ms": 1000 * ours,
+        "fastest peer": fastest or "none within a minute",
+        "peer over ours": peer,
+        "wanted": wanted,
+        "NumPy over ours": by_hand,
+        "at least": 1.0,
+        "gradient, ours": norm,
+        "met": norm <= TOLERANCE and (peer is None or peer >= wanted) and (by_hand is None or by_hand >= 1),
+    }
+
+
+def _timed(
+    case: Case, rounds: int, names: tuple[str, ...]
+) -> tuple[dict[str, float], dict[str, Timed], dict[str, str]]:
+    """The seconds of ours and of others, their processes with their answers, and why some are absent."""
     solvers: dict[str, Timed] = {}
-    absent = {peer: why for peer in PEERS if (why := LACKS.get((peer, case.kind)))}
+    absent = {peer: why for peer in names if (why := LACKS.get((peer, case.kind)))}
     with TemporaryDirectory() as folder, ExitStack() as stack:
         file = Path(folder, "points.npy")
-        np.save(file, points)
-        for name in ("sfumato", *(peer for peer in PEERS if peer not in absent)):
+        np.save(file, case.points())
+        for name in ("sfumato", *(peer for peer in names if peer not in absent)):
             try:
                 solvers[name] = stack.enter_context(Timed(name, case.kind, case.size, file, TOLERANCE))
             except Stopped as error:
@@ -69,6 +107,12 @@ def _compare(case: Case, wanted: dict[str, float], rounds: int) -> list[Row]:
         # a first call may have compiled
         seconds = {name: one.seconds if one.seconds < SLOW else one.run() for name, one in solvers.items()}
         seconds |= alternate({name: solvers[name].run for name in solvers if seconds[name] < SLOW}, rounds)
+    return seconds, solvers, absent
+
+
+def _compare(case: Case, wanted: dict[str, float], rounds: int) -> list[Row]:
+    seconds, solvers, absent = _timed(case, rounds, PEERS)
+    points = case.points()
     norms = {name: gradient_norm(case.kind, solver.mean, points) for name, solver in solvers.items()}
     rows: list[Row] = []
     for peer in PEERS:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import THREADS
-from .cases import Array, Points
+from .cases import COLUMNS, NAMES, Array, Points
+from .plain import plain
 
 if TYPE_CHECKING:
     from sfumato import Space
@@ -42,7 +43,15 @@ def space_of(kind: str, size: int) -> Space:
     """The space of a case, as sfumato has it."""
     import sfumato as sf
 
-    spaces: dict[str, Callable[[int], Space]] = {"sphere": sf.Sphere, "spd": sf.SPD, "shapes": sf.PlanarShapes}
+    spaces: dict[str, Callable[[int], Space]] = {
+        "sphere": sf.Sphere,
+        "spd": sf.SPD,
+        "shapes": sf.PlanarShapes,
+        "shapes3d": sf.Shapes3D,
+        "hyperbolic": sf.Hyperbolic,
+        "grassmann": lambda n: sf.Grassmann(n, COLUMNS["grassmann"]),
+        "stiefel": lambda n: sf.Stiefel(n, COLUMNS["stiefel"]),
+    }
     return spaces[kind](size)
 
 
@@ -57,9 +66,12 @@ def mean_options(tolerance: float) -> dict[str, Any]:
 
 def geomstats(kind: str, size: int, points: Array, tolerance: float) -> Solver:
     """geomstats' gradient descent; it stops at ‖∇F‖² ≤ ε·dim, so ε is set to tolerance²/dim."""
+    from geomstats.geometry.grassmannian import Grassmannian
+    from geomstats.geometry.hyperboloid import Hyperboloid
     from geomstats.geometry.hypersphere import Hypersphere
     from geomstats.geometry.pre_shape import PreShapeSpace
     from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDMatrices
+    from geomstats.geometry.stiefel import Stiefel
     from geomstats.learning.frechet_mean import FrechetMean
 
     space: Any
@@ -68,13 +80,24 @@ def geomstats(kind: str, size: int, points: Array, tolerance: float) -> Solver:
     elif kind == "spd":
         space = SPDMatrices(size, equip=False)
         space.equip_with_metric(SPDAffineMetric)
+    elif kind == "hyperbolic":
+        space = Hyperboloid(size)
+    elif kind == "stiefel":
+        space = Stiefel(size, COLUMNS[kind])
+    elif kind == "grassmann":
+        space, points = Grassmannian(size, COLUMNS[kind]), points @ points.swapaxes(1, 2)
     else:
-        preshapes = PreShapeSpace(size, ambient_dim=2)
+        preshapes = PreShapeSpace(size, ambient_dim=points.shape[2])
         preshapes.equip_with_group_action("rotations")
         space = preshapes.equip_with_quotient()
         points = preshapes.projection(points)
     options = {"epsilon": tolerance**2 / space.dim, "max_iter": 1000}
-    return lambda: np.asarray(FrechetMean(space, method="default").set(**options).fit(points).estimate_)
+
+    def solve() -> Array:
+        found = np.asarray(FrechetMean(space, method="default").set(**options).fit(points).estimate_)
+        return np.linalg.eigh(found)[1][:, -COLUMNS[kind] :] if kind == "grassmann" else found
+
+    return solve
 
 
 def pyriemann(kind: str, size: int, points: Array, tolerance: float) -> Solver:
@@ -93,13 +116,15 @@ def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
 
     Shapes are complex lines, points of its complex Grassmannian, in Helmert's coordinates, which leave out the centroid."""
     import pymanopt as pm
-    from pymanopt.manifolds import ComplexGrassmann, Sphere, SymmetricPositiveDefinite
+    from pymanopt.manifolds import ComplexGrassmann, Grassmann, Sphere, SymmetricPositiveDefinite
     from pymanopt.optimizers import TrustRegions
 
     if kind == "sphere":
         manifold, cost, gradient, start = Sphere(size + 1), *_on_sphere(points)
     elif kind == "spd":
         manifold, cost, gradient, start = SymmetricPositiveDefinite(size), *_on_spd(points)
+    elif kind == "grassmann":
+        manifold, cost, gradient, start = Grassmann(size, COLUMNS[kind]), *_on_subspaces(points)
     else:
         z = points @ [1, 1j] @ (helmert := _helmert(size)).T
         z = z / np.linalg.norm(z, axis=1, keepdims=True)
@@ -162,6 +187,20 @@ def _on_spd(points: Array) -> Loss:
     return cost, gradient, points.mean(axis=0)
 
 
+def _on_subspaces(points: Array) -> Loss:
+    def cost(x: Points) -> float:
+        cosines = np.linalg.svd(x.T @ points, compute_uv=False)
+        return float(np.mean(np.sum(np.arccos(np.minimum(cosines, 1.0)) ** 2, axis=1))) / 2
+
+    def gradient(x: Points) -> Points:
+        inside = x.T @ points
+        u, s, vt = np.linalg.svd((points - x @ inside) @ np.linalg.inv(inside), full_matrices=False)
+        return np.asarray(-((u * np.arctan(s)[:, None]) @ vt).mean(axis=0))
+
+    start = np.linalg.eigh(np.tensordot(points, points, ((0, 2), (0, 2))))[1][:, -points.shape[2] :]
+    return cost, gradient, start
+
+
 def _on_lines(z: Points) -> Loss:
     """Complex unit vectors in the rows of z, up to a factor of length 1."""
 
@@ -188,8 +227,9 @@ def _helmert(size: int) -> Array:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-SOLVERS = {"sfumato": sfumato, "geomstats": geomstats, "pyRiemann": pyriemann, "pymanopt": pymanopt}
-LACKS = {("pyRiemann", "sphere"): "has matrices only", ("pyRiemann", "shapes"): "has matrices only"}
+SOLVERS = {"sfumato": sfumato, "geomstats": geomstats, "pyRiemann": pyriemann, "pymanopt": pymanopt, "NumPy": plain}
+LACKS = {("pyRiemann", kind): "has matrices only" for kind in NAMES if kind != "spd"}
+LACKS |= {("pymanopt", kind): "has no such space and metric" for kind in ("shapes3d", "stiefel", "hyperbolic")}
 PATIENCE = 60  # seconds by the clock, after which a solver is stopped
 
 
@@ -251,6 +291,8 @@ def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None
 
     answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print must not mix with the answers
     points = np.load(file)
+    if name == "sfumato":
+        load_kernels()
     SOLVERS[name](kind, size, points[:20], tolerance)()
     solver = SOLVERS[name](kind, size, points, tolerance)
 
@@ -261,13 +303,27 @@ def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None
 
     before = memory_now()
     mean, seconds = timed()
-    first = {"mean": mean.tolist(), "memory": high_water() - before, "seconds": seconds, "version": version(name)}
+    first = {
+        "mean": mean.tolist(),
+        "memory": high_water() - before,
+        "seconds": seconds,
+        "version": version(name.lower()),
+    }
     print(json.dumps(first), file=answers, flush=True)
     for _ in sys.stdin:
         calls = [timed()[1]]
         while len(calls) < 20 and sum(calls) < 0.05:  # a short one is called again, as in a loop of a user's
             calls.append(timed()[1])
         print(json.dumps({"seconds": median(calls)}), file=answers, flush=True)
+
+
+def load_kernels() -> None:
+    """Make two means that are large enough for compiled loops, which then serve small ones too."""
+    from .cases import Case
+
+    for kind in ("sphere", "spd"):
+        case = Case(kind, 2, 10_000)
+        sfumato(kind, 2, case.points(), 1e-8)()
 
 
 def memory_now() -> int:

@@ -96,6 +96,7 @@ def frechet_mean(
         canonical, start = space.validate_and_start(points)
         w = None if weights is None else uniform_weights(len(canonical), np.asarray(weights, dtype=np.float64))
         records = Records(space, canonical, w, workers)
+        records.adaptive = True
     if records.n == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
     solution = solve(records, start if weights is None else None, tolerance)
@@ -146,13 +147,13 @@ class _State:
 
 
 def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
-    x = records.start() if start is None else start
+    x, taken = _begin(records, start, tolerance)
     accuracy = 1e-5
     state = _State(x, *_moments(records, x, accuracy, alike=least > 0), accuracy)
     if math.isinf(state.norm):
         return Solution(x, state.norm, 0, 0.0, state.moments)
     answer: Solution | None = None
-    for iteration in range(MAX_ITERATIONS + 1):
+    for iteration in range(taken, MAX_ITERATIONS + 1):
         goal, spread, floor = _goal(records.space, state, tolerance)
         if answer is None and (iteration == MAX_ITERATIONS or _converged(state, goal, max(1e-9 * spread, floor))):
             if tolerance is None:  # double precision may not reach the goal
@@ -163,6 +164,16 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
         _advance(records, state, goal, answered=answer is not None, alike=least > 0)
     assert answer is not None
     return answer
+
+
+def _begin(records: Records, start: Points | None, tolerance: float | None) -> tuple[Points, int]:
+    """Return a point to begin at, and how many steps in compiled loops led there."""
+    x = records.start() if start is None else start
+    if not records.adaptive or records.weights is not None:
+        return x, 0
+    x, taken = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
+    records.passes += taken
+    return x, taken
 
 
 def _goal(space: Space, state: _State, tolerance: float | None) -> tuple[float, float, float]:

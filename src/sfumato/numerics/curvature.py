@@ -65,14 +65,16 @@ NEAR = 0.7  # cosine down to which the series below holds: 45.6 degrees
 TERMS = 12
 
 
-@lru_cache(maxsize=1)
-def angle_series() -> tuple[float, ...]:
+@lru_cache(maxsize=2)
+def angle_series(hyperbolic: bool = False) -> tuple[float, ...]:
     """Return TERMS coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR: those of the
-    polynomial that meets it in Chebyshev's points, by Newton's divided differences in fractions; only the answer is rounded."""
+    polynomial that meets it in Chebyshev's points, by Newton's divided differences in fractions; only the answer is rounded.
+    It is t/sinh t at z = 1 − cosh t, for which the points lie below 0, up to cosh t = 2 − NEAR."""
     powers = [Fraction(1)]
     for k in range(40):
         powers.append(powers[-1] * Fraction(k + 1, 2 * k + 3))
-    places = (1 - np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)) / 2 * (1 - NEAR)
+    side = -1 if hyperbolic else 1
+    places = side * (1 - np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)) / 2 * (1 - NEAR)
     nodes = [Fraction(round(place * 2**20), 2**20) for place in places]
     table = [sum((power * z**k for k, power in enumerate(powers)), Fraction(0)) for z in nodes]
     for order in range(1, TERMS):

@@ -25,6 +25,7 @@ SOME = 64  # of R³, likewise
 MORE = 256  # likewise, where so little is done with each that the start of a block is felt
 AHEAD = 256  # records of R³ between those that are read and those that the memory is asked for
 TINY = 1e-12
+CLOSE = 0.7  # mean of θ·cot θ from which on plain steps lead to the mean
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
@@ -435,6 +436,35 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             block += part
         total += block
     return total[0] - _with_turned(total[1])[1], along, square, turning
+
+
+@_compile
+def descend(points: Array, x: Array, signs: Array, turning: bool, dim: int, angles: Any, end: Any) -> Any:
+    """Return where steps to the mean of directions, or of shapes if ``turning``, lead from x, and how many there were: each is
+    the mean logarithm over the mean eigenvalue of the Hessian.  They end where the next should leave a gradient below the
+    tolerance, after ``most``, and where records lie so wide that a step may lead away.  Points of a hyperboloid are directions
+    with the product Σ ±xⱼyⱼ, of which all ``signs`` but the first are negative."""
+    series, least = angles
+    tolerance, most = end
+    n = len(points)
+    before = math.inf
+    for taken in range(most):
+        turned = 0.0
+        if turning:
+            toward, along, _, turned = shape_moments(points, x, series, least)
+        else:
+            toward, along, _ = direction_moments(points, signs * x, series, least)
+        if not along > CLOSE * n:
+            return x, taken
+        step = (toward - along * x) * (dim / (n + (dim - 1) * along - turned))
+        length = math.sqrt(abs(np.sum(signs * step * step)))
+        x = x + step
+        x /= math.sqrt(abs(np.sum(signs * x * x)))
+        rate = length / before if taken else 0.1
+        if not (rate < 1.0 and length * rate > tolerance / 4):
+            return x, taken + 1
+        before = length
+    return x, most
 
 
 @_compile

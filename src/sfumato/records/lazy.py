@@ -83,9 +83,9 @@ class LazyRecords(Records):
         return self._run(job, [self.parts[:enough]], lambda done: None)[0]
 
     @staticmethod
-    def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
+    def _moments(space: Space, base: Points, how: tuple[float, bool], points: Points, weights: Array | None) -> Moments:
         """Return moments with the whole Hessian also of few points: added to others, a trace would leave a trace of both."""
-        moments = space.moments(base, points, weights, accuracy)
+        moments = space.moments(base, points, weights, *how)
         if moments.hessian.ndim == 0 and space.dim <= FEW and points.size < MANY:
             hessian = space.hessian(base, points)
             return moments if hessian is None else replace(moments, hessian=hessian)

@@ -26,6 +26,8 @@ class Records:
     elsewhere (``lazy.py``) come as a subclass with another one.
     """
 
+    adaptive = False  # as :meth:`Space.moments` takes it
+
     def __init__(self, space: Space, points: Points, weights: Array | None = None, workers: int = 1) -> None:
         self.space = space
         self.points = points
@@ -56,13 +58,13 @@ class Records:
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Return the mean logarithm, mean Hessian and mean square at a point."""
-        total = self.reduce(partial(self._moments, self.space, base, accuracy), add_moments)
+        total = self.reduce(partial(self._moments, self.space, base, (accuracy, self.adaptive)), add_moments)
         share = 1 / total.weight
         return Moments(1.0, total.logs * share, total.hessian * share, total.square * share, total.error)
 
     @staticmethod
-    def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
-        return space.moments(base, points, weights, accuracy)
+    def _moments(space: Space, base: Points, how: tuple[float, bool], points: Points, weights: Array | None) -> Moments:
+        return space.moments(base, points, weights, *how)
 
     def mean_log(self, bases: Points) -> Points:
         """Return the mean of log at each base."""

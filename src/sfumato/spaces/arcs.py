@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, in_runs, uniform_weights
-from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
+from ..numerics.arrays import CACHE, RUN, Array, Points, compiled, in_runs, loaded, uniform_weights
+from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
 from .base import Moments, Space
 
 
@@ -116,13 +116,14 @@ class Rows(Arcs):
         mean = toward - along[:, None] * x
         return np.asarray((mean - self._dot(x, mean) * x) / self.q)
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+    def _compiled_moments(self, base: Points, points: Points, adaptive: bool) -> Moments | None:
         """Return moments by compiled loops, of points that are many; None where there are none."""
         return None
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        many = weights is None and points.size >= MANY // 2
-        if many and (moments := self._compiled_moments(base, points)) is not None:
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        if weights is None and (moments := self._compiled_moments(base, points, adaptive)) is not None:
             return moments
         x = self._canonical_unit(base)
 
@@ -141,6 +142,15 @@ class Rows(Arcs):
         small = len(points) <= RUN and points.size <= CACHE
         sums = of_run(slice(None)) if small else in_runs(of_run, len(points), points.shape[1], CACHE)
         return self._gathered(x, *sums)
+
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+        kernels = compiled() if loaded() and points.size <= CACHE and points.flags.c_contiguous else None
+        if self.q != 1 or type(self)._facing is not Rows._facing or kernels is None:
+            return base, 0
+        rows, x = (np.ascontiguousarray(each).view(np.float64) for each in (points, base))
+        angles = (angle_series(), NEAR)
+        x, taken = kernels.descend(rows, x, np.ones(x.size), self.turning, self.dim, angles, (tolerance, most))
+        return x.view(base.dtype), taken
 
     def _gathered(
         self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0

@@ -63,9 +63,14 @@ class UpToSign(Rows):
         scatter = points.T @ points if weights is None else (points.T * weights) @ points
         return np.asarray(np.linalg.eigh(scatter)[1][:, -1])
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        found = self.cover.moments(base, self.align(base, points), weights, accuracy)
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        found = self.cover.moments(base, self.align(base, points), weights, accuracy, adaptive)
         return Moments(found.weight, found.logs / self.q, found.hessian, found.square / self.q**2, found.error)
+
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+        return self.cover.descend(base, self.align(base, points), tolerance, most)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         return self.cover.hessian(base, self.align(base, points))

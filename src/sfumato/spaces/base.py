@@ -188,6 +188,10 @@ class Space(ABC):
     def log(self, base: Points, points: Points) -> Points:
         """Return the velocities of the shortest geodesics from ``base`` to ``points``; inverse of :meth:`exp`."""
 
+    def _logs(self, base: Points, points: Points, adaptive: bool) -> Points:
+        """Return :meth:`log`, for :meth:`moments`: if ``adaptive``, by a quicker way where one holds for all these points."""
+        return self.log(base, points)
+
     def distance(self, a: Points, b: Points) -> Array:
         """Return the Riemannian distance: the length of :meth:`log`, unless there is a better way."""
         return self.norm(a, self.log(a, b))
@@ -268,18 +272,26 @@ class Space(ABC):
         """Return the trace of the Hessian of ½·distance(·, y)² at one base, for each y; it only sets the solver's steps."""
         return np.full(len(points), float(self.dim))
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        """Return the sums for the solver of the Fréchet mean, in one pass; logarithms may be off by ``accuracy``."""
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        """Return the sums for the solver of the Fréchet mean, in one pass; logarithms may be off by ``accuracy``.  How they are
+        summed may, if ``adaptive``, depend on all records and on what the process has loaded; never for a private release."""
         w = np.ones(len(points)) if weights is None else weights
 
         def of_run(part: slice) -> Moments:
             y = points[part]
             v = w[part]
+            logs = self._logs(base, y, adaptive)
             trace = np.asarray(v @ self.hessian_trace(base, y))
-            square = float(v @ self.distance(base, y) ** 2)
-            return Moments(float(v.sum()), np.tensordot(v, self.log(base, y), 1), trace, square)
+            return Moments(float(v.sum()), np.tensordot(v, logs, 1), trace, float(v @ self.norm(base, logs) ** 2))
 
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
+
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+        """Return a point nearer to the Fréchet mean than ``base``, and the steps to it, at most so many: for means that are not
+        private, where a space has compiled loops that the process has loaded."""
+        return base, 0
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Return the tangent vector H⁻¹·(mean log) from mean moments: Newton's step to the mean, with H = trace/dim where no
@@ -369,7 +381,9 @@ def whole_number(space: str, name: str, value: object, least: int) -> int:
 def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
     """Return for each record with NaN or an infinite value where the first stands; complex numbers are landmarks."""
     bad = ~np.isfinite(array)
-    reasons = {}
+    reasons: dict[int, str] = {}
+    if not bad.any():
+        return reasons
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
         first, *others = np.argwhere(bad[row]).tolist()
         more = f", and {len(others)} more" if others else ""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
+from ..numerics.curvature import angle_over_sine
 from .base import Kind, Space, blame, not_finite, put_right, whole_number
 
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
@@ -130,6 +131,13 @@ class Grassmann(Frames):
         units[list(reasons)] = self.origin()
         return in_gauge(np.linalg.qr(units)[0]), reasons
 
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+        """Return frames as they are if all are orthonormal: the mean depends on what they span alone."""
+        array = self._real_batch(points)
+        if array.shape[1:] == (self.n, self.p) and (not_orthonormal(array) <= 1e-14).all():
+            return array, None
+        return super().validate_and_start(array)
+
     def _of_projectors(self, array: Array) -> tuple[Points, dict[int, str]]:
         reasons = not_finite(array)
         array[list(reasons)] = 0.0
@@ -164,6 +172,11 @@ class Grassmann(Frames):
         moved = (base @ wt.mT) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
         return np.asarray(np.linalg.qr(moved @ wt)[0])
 
+    def retract(self, base: Points, vectors: Points) -> Points:
+        """Return (X + V)·L⁻ᵀ, LLᵀ = 1 + VᵀV: angles by their tangents."""
+        factor = np.linalg.cholesky(np.eye(self.p) + vectors.mT @ vectors)
+        return np.asarray((base + vectors) @ np.linalg.inv(factor).mT)
+
     def log(self, base: Points, points: Points) -> Points:
         """Return Σθⱼ·wⱼrⱼᵀ/‖wⱼ‖ with YᵀX = Q·C·Rᵀ, W = YQ − XRC and θⱼ = atan2(‖wⱼ‖, cⱼ); up to θ = π/2, where the singular
         vectors decide which of several shortest ways it is (Bendokat, Zimmermann and Absil 2024, with a two-sided formula
@@ -171,6 +184,20 @@ class Grassmann(Frames):
         toward, angles, sines, rt = self._principal(base, points)
         stretch = np.where(sines > 0, angles, 1.0) / np.where(sines > 0, sines, 1.0)
         found = (toward * stretch[..., None, :]) @ rt
+        return np.asarray(found - base @ (base.mT @ found))
+
+    def _logs(self, base: Points, points: Points, adaptive: bool) -> Points:
+        """Return θ/sin θ·(YQ − XM)·Mᵀ/cos θ, M = XᵀYQ, by the eigenvectors Q of (XᵀY)ᵀXᵀY, unless an angle is nearly π/2."""
+        if not adaptive:
+            return self.log(base, points)
+        m = base.mT @ points
+        q = np.linalg.eigh(m.mT @ m)[1]
+        turned = m @ q
+        cosines = np.linalg.norm(turned, axis=-2)
+        if cosines.min() < 0.1:
+            return self.log(base, points)
+        u = (q * (angle_over_sine(np.minimum(cosines, 1.0)) / cosines)[..., None, :]) @ turned.mT
+        found = points @ u - base @ (m @ u)
         return np.asarray(found - base @ (base.mT @ found))
 
     def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, in_runs, uniform_weights
-from ..numerics.curvature import coth_excess
-from .base import Space, blame, not_finite, put_right
+from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, loaded, uniform_weights
+from ..numerics.curvature import angle_series, coth_excess
+from .base import Moments, Space, blame, not_finite, put_right
 from .exact import HYPERBOLIC, Exact, hyperbolic
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
@@ -47,41 +49,37 @@ class Hyperbolic(Space):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
-        reasons = not_finite(array)
+        in_ball = array.shape[1] == self.dim
         with np.errstate(all="ignore"):
-            side = self._in_ball(array, reasons) if array.shape[1] == self.dim else self._on_sheet(array, reasons)
-            far = ~(_size(side) <= FARTHEST)
-        words = (
-            f"lies too far out to be told from its neighbours: more than {math.asinh(FARTHEST):.3g} from the origin; "
-            "a norm in the Poincaré ball must stay below 1 − 2e-10"
-        )
-        blame(reasons, far, lambda _: words)
-        side[list(reasons)] = 0.0
-        return _lifted(side), reasons
-
-    def _in_ball(self, array: Array, reasons: dict[int, str]) -> Array:
-        """Return 2x/(1 − ‖x‖²)."""
-        norm = _size(array)
+            norm = _size(array) if in_ball else np.zeros(1)
+            made = _lifted(2 * array / ((1 - norm) * (1 + norm))[:, None] if in_ball else array[:, 1:])
+            due = made[:, 0]
+            first = due if in_ball else array[:, 0]
+            off = ~(np.abs(first - due) <= DRIFT * due)
+            far = ~(due <= (1 + 1e-12) * FARTHEST)
+        outside = ~(norm < 1)
+        if not (off.any() or far.any() or outside.any()):
+            return made, {}
+        reasons = not_finite(array)
         words = (
             "is not in the Poincaré ball: its norm is {:.9g}, and must be below 1; if it was rounded outwards, shorten it, "
             "as to a norm of 0.99999"
         )
-        blame(reasons, ~(norm < 1), lambda row: words.format(norm[row]))
-        return np.asarray(2 * array / ((1 - norm) * (1 + norm))[:, None])
-
-    def _on_sheet(self, array: Array, reasons: dict[int, str]) -> Array:
-        """Return the space-like part."""
-        side = array[:, 1:].copy()
-        first = array[:, 0]
-        due = _lifted(side)[:, 0]
+        blame(reasons, outside, lambda row: words.format(norm[row]))
         other = "lies on the other sheet: its first number, x₀, is negative; change all signs"
         blame(reasons, first < 0, lambda _: other)
-        words = (
+        sheet = (
             "is not on the hyperboloid: x₀ is {:.6g}, and must be √(1 + x₁² + …) = {:.6g}; x₀ stands first; for coordinates "
             f"in the Poincaré ball of dimension {self.dim + 1} say dim={self.dim + 1}"
         )
-        blame(reasons, ~(np.abs(first - due) <= DRIFT * due), lambda row: words.format(first[row], due[row]))
-        return side
+        blame(reasons, off & (not in_ball), lambda row: sheet.format(first[row], due[row]))
+        away = (
+            f"lies too far out to be told from its neighbours: more than {math.asinh(FARTHEST):.3g} from the origin; "
+            "a norm in the Poincaré ball must stay below 1 − 2e-10"
+        )
+        blame(reasons, far, lambda _: away)
+        made[list(reasons)] = self.origin()
+        return made, reasons
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1] == self.dim:
@@ -146,20 +144,55 @@ class Hyperbolic(Space):
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return np.asarray(vectors[..., 1:])
 
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        w = uniform_weights(len(points), weights)
-
-        def of_run(part: slice) -> tuple[Array]:
-            return (np.asarray(np.tensordot(w[part], self.log(bases[None], points[part, None]), 1), dtype=np.float64),)
-
-        return np.asarray(in_runs(of_run, len(points), 12 * bases.size)[0])
-
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Return the mean in Minkowski's space, put back onto the sheet."""
         w = uniform_weights(len(points), weights)
-        total = w @ _lifted(points[:, 1:])
+        total = w @ points
         length = total[0] ** 2 - total[1:] @ total[1:]
         return _lifted(total[1:] / math.sqrt(length)) if length > 1e-9 * total[0] ** 2 else points[int(np.argmax(w))]
+
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        """Return the sums; the Hessian t·coth t·(1 − nnᵀ) + nnᵀ has the trace 1 + (d − 1)·t·coth t.  If ``adaptive``, compiled
+        loops may take points not far out for directions with Minkowski's product."""
+        w = np.ones(len(points)) if weights is None else weights
+        if adaptive and weights is None and (kernels := self._near(base, points)):
+            signed = self._signs * base
+            toward, along, square = kernels.direction_moments(points, signed, angle_series(hyperbolic=True), math.inf)
+            ambient = toward - along * base
+            logs = ambient[1:] - base[1:] * (ambient[0] / (1 + base[0]))
+            weight = float(len(points))
+        else:
+            weight, logs, along, square = in_runs(
+                lambda part: self._sums(base, points[part], w[part]), len(w), 12 * base.size
+            )
+        trace = np.asarray(weight + (self.dim - 1) * along)
+        return Moments(weight, self.from_coordinates(base, logs), trace, abs(square))
+
+    def _sums(self, base: Points, points: Points, w: Array) -> tuple[float, Array, float, float]:
+        """Return sums of weights, of logarithms, of t·coth t and of t²."""
+        z = _boosted_back(base[1:], points[:, 1:])
+        sinh = np.linalg.norm(z, axis=1)
+        t = np.arcsinh(sinh)
+        stretch = w * np.where(sinh > 0, t / np.where(sinh > 0, sinh, 1.0), 1.0)
+        return float(w.sum()), stretch @ z, float(stretch @ np.hypot(1.0, sinh)), float(w @ (t * t))
+
+    @cached_property
+    def _signs(self) -> Array:
+        return np.append(1.0, np.full(self.dim, -1.0))
+
+    def _near(self, base: Points, points: Points) -> ModuleType | None:
+        """Return compiled loops for points that lie so near to the origin and the base that ⟨x, y⟩ loses no digits."""
+        near = points[:, 0].max() * base[0] <= 16 and (points @ (self._signs * base)).max() <= 10
+        return compiled() if near and (loaded() or points.size >= MANY) else None
+
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+        if points.size > CACHE or not loaded() or (kernels := self._near(base, points)) is None:
+            return base, 0
+        angles = (angle_series(hyperbolic=True), math.inf)
+        x, taken = kernels.descend(points, base, self._signs, False, self.dim, angles, (tolerance, most))
+        return _lifted(x[1:]), taken
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         """Return 1 + (d − 1)·t·coth t."""
@@ -175,10 +208,16 @@ class Hyperbolic(Space):
 
 
 def _size(x: Array) -> Array:
-    """Return Euclidean norms, of numbers of any size."""
-    largest = np.max(np.abs(x), axis=-1, keepdims=True)
-    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
-    return np.asarray(np.linalg.norm(x / scale, axis=-1) * scale[..., 0])
+    """Return Euclidean norms, of numbers of any size: each divided by its largest number first where squares are no good."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(np.sqrt(np.vecdot(x, x)))
+    odd = ~((found > 1e-140) & (found < 1e140))
+    if odd.any():
+        some = x[odd]
+        largest = np.abs(some).max(axis=-1)
+        scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        found[odd] = np.linalg.norm(some / scale[..., None], axis=-1) * scale
+    return found
 
 
 def _lifted(side: Array) -> Array:

@@ -15,13 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
+from ..numerics.curvature import angle_over_sine
 from .arcs import Arcs
 from .base import Kind, Space, blame, not_finite, whole_number
-from .shapes import COINCIDENT, PlanarShapes, about_mean, centred
+from .shapes import COINCIDENT, PlanarShapes, about_mean, centred, middle
 from .sphere import EXACT, norm_error
 
 THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
 TIE = 1e-6  # entries of a normal vector that differ by less, of the largest, may be equal but for rounding
+CLEAR = 0.02  # least product of sums of two singular values, from which on a rotation is found without them
+NEWTON = 12  # steps, of which half are enough
 SMALLEST = 1e-100  # sizes whose squares are still numbers
 LARGEST = 1e100
 
@@ -61,6 +64,8 @@ class Landmarks(Space):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
+        if self.unit and self._canonical(array, np.abs(array).max(axis=(1, 2), initial=0.0)).all():
+            return array, {}
         reasons = not_finite(array, landmarks=True)
         made, largest, size = centred(array)
         what = "shape" if self.unit else "size"
@@ -80,8 +85,7 @@ class Landmarks(Space):
     def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
         """Return which points are canonical, but for rounding: they stay as they are."""
         with np.errstate(over="ignore", invalid="ignore"):
-            middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
-            known = np.asarray(middle <= EXACT * largest)
+            known = np.asarray(np.abs(middle(array)).max(axis=1) <= EXACT * largest)
             if self.unit:
                 off = np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1)
                 known &= off <= norm_error(self.landmarks * array.shape[2])
@@ -138,6 +142,29 @@ class Shapes3D(Landmarks, Arcs):
 
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks} | ({"reflections": True} if self.reflections else {})
+
+    def _logs(self, base: Points, points: Points, adaptive: bool) -> Points:
+        """Return θ/sin θ·(Y·R − X·cos θ) with R = ((κ + ‖B‖²)·B + c·A − B·BᵀB)/(κ·c − det B), B = YᵀX, A its cofactors,
+        κ = ½(c² − ‖B‖²) and c = cos θ the largest root of (c² − ‖B‖²)² = 8c·det B + 4‖A‖², to which Newton's steps come
+        down from 1 (Markley 1993): where a rotation is clearly the best, no singular value decomposition is needed."""
+        if not adaptive or self.reflections or self.point_shape[1] != 3:
+            return self.log(base, points)
+        b = points.mT @ base
+        a = np.cross(b[:, [1, 2, 0]], b[:, [2, 0, 1]])
+        det, size, rest = (np.einsum("nij,nij->n", one, two) for one, two in ((b[:, :1], a[:, :1]), (b, b), (a, a)))
+        c = np.ones(len(b))
+        step = c
+        for _ in range(NEWTON):
+            half = (c * c - size) / 2
+            step = (half * half - 2 * c * det - rest) / np.maximum(2 * (half * c - det), 1e-12)
+            c = c - step
+        half = (c * c - size) / 2
+        over = half * c - det
+        if not (over > CLEAR).all() or np.abs(step).max() > 1e-13:
+            return self.log(base, points)
+        f = angle_over_sine(np.minimum(c, 1.0))
+        plain, other, cube = (each[:, None, None] for each in (f * (half + size) / over, f * c / over, f / over))
+        return np.asarray(points @ (plain * b + other * a - cube * (b @ (b.mT @ b))) - (f * c)[:, None, None] * base)
 
 
 class SizeAndShape(Landmarks):

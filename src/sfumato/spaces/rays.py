@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, runs
+from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, loaded, runs
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
 from .arcs import Rows
 from .base import Moments
@@ -131,20 +131,23 @@ class Rays(Rows):
             x = self._point((c if weights is None else c * weights) @ points)
         return np.asarray(x)
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        return super().moments(base, self._facing(base, points), weights, accuracy)
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        return super().moments(base, self._facing(base, points), weights, accuracy, adaptive)
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        if (kernels := self._kernels(points)) is None:
+    def _compiled_moments(self, base: Points, points: Points, adaptive: bool) -> Moments | None:
+        if (kernels := self._kernels(points, adaptive=adaptive)) is None:
             return None
         x = np.ascontiguousarray(base)
         toward, *sums = kernels.shape_moments(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
         return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)
 
     @staticmethod
-    def _kernels(points: Points, name: str = "kernels") -> ModuleType | None:
+    def _kernels(points: Points, name: str = "kernels", adaptive: bool = False) -> ModuleType | None:
         """Return the compiled loops of that file, for points that are many."""
-        return compiled(name) if points.size >= MANY // 2 and points.flags.c_contiguous else None
+        many = points.size >= MANY // 2 or (adaptive and loaded(name))
+        return compiled(name) if many and points.flags.c_contiguous else None
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Return Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""

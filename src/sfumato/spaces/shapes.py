@@ -118,4 +118,9 @@ def centred(array: Array) -> tuple[Array, Array, Array]:
 
 
 def about_mean(array: Array) -> Array:
-    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])
+    return np.asarray(array - middle(array)[:, None])
+
+
+def middle(array: Array) -> Array:
+    """Return means of landmarks, added one after the other."""
+    return np.asarray(np.einsum("nkm->nm", array) / array.shape[1])

@@ -6,14 +6,15 @@ isometry, and unlike a square root it keeps the small rows of a badly scaled mat
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from ..numerics.arrays import MANY, RUN, Array, Points, blocks, compiled, in_pairs, runs, uniform_weights
+from ..numerics.arrays import MANY, RUN, Array, Points, blocks, compiled, in_pairs, loaded, runs, uniform_weights
 from ..numerics.curvature import coth_excess, log_rules
 from .base import Kind, Moments, Space, blame, not_finite
 from .embedding import Embedding, TriangleEmbedding
@@ -21,6 +22,7 @@ from .exact import WIDEST, Exact, matrices
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 TURNED = 32  # rows up to which eigenvectors by turns of two axes are quicker than LAPACK's
+ROUGH = 1e-14  # accuracy of logarithms from which on the series of compiled loops will do for few records
 METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 
 
@@ -93,9 +95,9 @@ class SPD(Matrices):
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
         """Return which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the
-        median variances of the first, clearly positive definite."""
+        median variances of the first, clearly positive definite; of few, all or none."""
         if self.size == 1 or array.size < MANY or compiled("spd_kernels") is None:
-            return np.ones(len(array), dtype=bool)
+            return np.full(len(array), not _clearly_positive(array))
         variances = np.diagonal(array[:99], axis1=1, axis2=2)
         typical = np.median(np.where((variances > 0) & (variances < np.inf), variances, 1.0), axis=0)
         no_rule = np.array([1e5]), np.zeros(1, dtype=np.int64), np.zeros((1, 2, 0))
@@ -126,8 +128,8 @@ class SPD(Matrices):
 
     def exp(self, base: Points, vectors: Points) -> Points:
         """Return L·Exp(L⁻¹vL⁻ᵀ)·Lᵀ, as base + L·(Exp − 1)·Lᵀ so that short steps keep their digits (Pennec and others 2006)."""
-        factor = np.linalg.cholesky(base)
-        eigenvalues, vectors_ = np.linalg.eigh(whiten(factor, vectors))
+        factor, inverse = _factors(base)
+        eigenvalues, vectors_ = np.linalg.eigh(_symmetric(inverse @ vectors @ inverse.mT))
         small = np.abs(eigenvalues).max(axis=-1, keepdims=True) < 0.5
         change = np.where(small, np.expm1(np.where(small, eigenvalues, 0.0)), np.exp(np.where(small, 0.0, eigenvalues)))
         side = factor @ vectors_
@@ -136,58 +138,58 @@ class SPD(Matrices):
 
     def log(self, base: Points, points: Points) -> Points:
         """Return L·Log(L⁻¹yL⁻ᵀ)·Lᵀ."""
-        factor = np.linalg.cholesky(base)
-        return _symmetric(factor @ self._whitened_log(base, factor, points) @ factor.mT)
+        factor, inverse = _factors(base)
+        return _symmetric(factor @ self._whitened_log(base, inverse, points) @ factor.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
         """Return ‖Log(L⁻¹bL⁻ᵀ)‖, a = LLᵀ (Frobenius norm)."""
-        whitened = self._whitened_log(a, np.linalg.cholesky(a), b)
+        whitened = self._whitened_log(a, _factors(a)[1], b)
         return np.asarray(np.linalg.norm(whitened, axis=(-2, -1)))
 
-    def _whitened_log(self, base: Points, factor: Points, points: Points) -> Points:
+    def _whitened_log(self, base: Points, inverse: Points, points: Points) -> Points:
         # Log(1 + E) with E from the difference, which is exact for close points; the plain form for distant ones
         points, level = _in_range(base, points)
-        difference = whiten(factor, points - base)
+        difference = _symmetric(inverse @ (points - base) @ inverse.mT)
         eigenvalues, vectors = np.linalg.eigh(difference)
         near = (np.abs(eigenvalues).max(axis=-1) < 0.5) & (level == 0)
         if near.all():
             return _rebuild(vectors, np.log1p(eigenvalues))
         close = _rebuild(vectors, np.log1p(np.where(near[..., None], eigenvalues, 0.0)))
-        distant = _matrix_log(whiten(factor, points)) + level[..., None, None] * np.eye(self.size)
+        distant = _matrix_log(_symmetric(inverse @ points @ inverse.mT)) + level[..., None, None] * np.eye(self.size)
         return np.where(near[..., None, None], close, distant)
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
-        factor = np.linalg.cholesky(base)
-        first = whiten(factor, u)
-        return np.asarray(np.sum(first * (first if v is u else whiten(factor, v)), axis=(-2, -1)))
+        inverse = _factors(base)[1]
+        first = inverse @ u @ inverse.mT
+        return np.asarray(np.sum(first * (first if v is u else inverse @ v @ inverse.mT), axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         """Return tangent vectors from the diagonal, then the upper triangle over √2, in the frame of the Cholesky factor."""
-        factor = np.linalg.cholesky(base)
+        factor = _factors(base)[0]
         return _symmetric(factor @ from_triangle(coordinates, self.size) @ factor.T)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        return triangle(whiten(np.linalg.cholesky(base), vectors))
+        inverse = _factors(base)[1]
+        return triangle(_symmetric(inverse @ vectors @ inverse.T))
 
     def _chart(self, base: Points) -> Callable[[Points], Array]:
-        factor = np.linalg.cholesky(base)
+        inverse = _factors(base)[1]
 
         def of(points: Points) -> Array:
-            made = self._by_turns(base, factor, points, np.eye(self.size), np.inf)
+            made = self._by_turns(base, points, np.eye(self.size), np.inf)
             if made is None:
-                return triangle(self._whitened_log(base, factor, points))
+                return triangle(self._whitened_log(base, inverse, points))
             lost = np.isnan(made[:, 0, 0])
             if lost.any():
-                made[lost] = self._whitened_log(base, factor, points[lost])
+                made[lost] = self._whitened_log(base, inverse, points[lost])
             return triangle(made)
 
         return of
 
     def drawn_in(self, base: Points, points: Points, radius: float) -> Points | None:
-        factor = np.linalg.cholesky(base)
-        return self._by_turns(base, factor, points, factor, radius)
+        return self._by_turns(base, points, _factors(base)[0], radius)
 
-    def _by_turns(self, base: Points, factor: Array, points: Points, outer: Array, radius: float) -> Array | None:
+    def _by_turns(self, base: Points, points: Points, outer: Array, radius: float) -> Array | None:
         """Return what compiled loops make of the logarithms of many small matrices, with NaN for those they cannot do."""
         kernels = compiled("spd_kernels") if 1 < self.size <= TURNED and points.size >= MANY else None
         if kernels is None:
@@ -198,7 +200,7 @@ class SPD(Matrices):
         bad = np.zeros(n, dtype=bool)
         room = np.empty((4 * size + 2 * self.size + 2, kernels.LANES))
         # one kind of array, so that the loop is compiled once
-        parts = np.array(base).reshape(size), np.array(_inverse(factor), order="C"), np.array(outer, order="C")
+        parts = np.array(base).reshape(size), np.array(_factors(base)[1], order="C"), np.array(outer, order="C")
         rows = np.ascontiguousarray(points).reshape(n, size)
         kernels.matrix_logs(rows, *parts, float(radius), 4 + self.size.bit_length(), room, made, bad)
         made[bad] = np.nan
@@ -224,8 +226,7 @@ class SPD(Matrices):
             return super().mean_log(bases, points, weights)
         w = uniform_weights(len(points), weights)
         k = self.size
-        factors = np.linalg.cholesky(bases)
-        inverses = _inverse(factors)
+        factors, inverses = _factors(bases)
         total = np.zeros(bases.shape)
         for some in blocks(len(bases), 4 * len(points) * k * k):
             inverse = inverses[some][:, None]
@@ -246,18 +247,22 @@ class SPD(Matrices):
         mean = _symmetric(np.tensordot(w / np.maximum(largest, 1e-300), some, 1) * np.exp(w @ np.log(largest)))
         return mean if np.linalg.eigvalsh(mean)[0] > 0 else some[0]
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        factor = np.linalg.cholesky(base)
-        inverse = _inverse(factor)
-        many = self.size > 1 and points.size >= MANY and compiled("spd_kernels") is not None
-        total = self._fast_sums(points, inverse, weights, accuracy) if many else self._sums(points, inverse, weights)
-        return replace(total, logs=_symmetric(factor @ total.logs @ factor.T))
+    def moments(
+        self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
+    ) -> Moments:
+        factor, inverse = _factors(base)
+        many = points.size >= MANY or (adaptive and accuracy > ROUGH and loaded("spd_kernels"))
+        fast = many and self.size > 1 and compiled("spd_kernels") is not None
+        found = self._fast_sums(points, inverse, weights, accuracy) if fast else self._sums(points, inverse, weights)
+        logs = _symmetric(factor @ found.logs @ factor.T)
+        return Moments(found.weight, logs, found.hessian, found.square, found.error)
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Return Newton's step: along the identity the Hessian is 1 whatever the data; others share the rest of its trace."""
         if moments.hessian.ndim or self.size == 1:
             return super().newton(base, moments)
-        level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
+        inverse = _factors(base)[1]
+        level = float(np.vdot(inverse @ moments.logs, inverse)) / self.size * base
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
 
     def _sums(self, points: Points, inverse: Array, weights: Array | None) -> Moments:
@@ -283,7 +288,7 @@ class SPD(Matrices):
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
         found, wide = _kernel_sums(points, weights, inverse, rules)
         logs = np.empty((k, k))
-        (rows, columns) = np.tril_indices(k)
+        (rows, columns) = _lower(k)
         (square, trace_square, weight) = found[-3:]
         logs[rows, columns] = logs[columns, rows] = found[:-3]
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
@@ -306,7 +311,7 @@ class SPD(Matrices):
 
     def _squared_distances(self, base: Points, points: Points) -> Array:
         """Return them from eigenvalues alone; distances below 1e-8 are lost in rounding."""
-        inverse = _inverse(np.linalg.cholesky(base))
+        inverse = _factors(base)[1]
         square = np.empty(len(points))
         for part in blocks(len(points), 4 * self.size**2):
             y, level = _in_range(base, points[part])
@@ -319,8 +324,8 @@ class SPD(Matrices):
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Return Σ 1 + Q·diag(φ̃ − 1)·Qᵀ, Q the coordinates of U·E_pq·Uᵀ, p < q, U the eigenvectors of the whitened record."""
-        inverse = _inverse(np.linalg.cholesky(base))
-        (rows, columns) = np.triu_indices(self.size, 1)
+        inverse = _factors(base)[1]
+        (rows, columns) = _upper(self.size)
 
         def of_run(part: slice) -> Array:
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
@@ -333,14 +338,15 @@ class SPD(Matrices):
         return len(points) * np.eye(self.dim) + excess
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
-        eigenvalues = np.log(_positive(np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), points))))
+        inverse = _factors(base)[1]
+        eigenvalues = np.log(_positive(np.linalg.eigvalsh(_symmetric(inverse @ points @ inverse.mT))))
         return np.asarray(self.dim + np.sum(coth_excess(half_gaps(eigenvalues)), axis=-1))
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Return a bound: whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the
         condition number, which is at most exp(√2·reach)."""
-        factor = np.linalg.cholesky(center)
-        skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
+        factor, inverse = _factors(center)
+        skew = float(np.linalg.norm(np.abs(inverse) @ np.abs(factor), 2)) ** 2
         return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
 
 
@@ -368,16 +374,20 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     return sums
 
 
+_upper = lru_cache(maxsize=64)(partial(np.triu_indices, k=1))  # rows and columns of the entries above the diagonal
+_lower = lru_cache(maxsize=64)(np.tril_indices)
+
+
 def triangle(matrices: Array) -> Array:
     """Return the diagonal, then the upper triangle times √2: an isometry from the Frobenius norm."""
-    rows, columns = np.triu_indices(matrices.shape[-1], 1)
+    rows, columns = _upper(matrices.shape[-1])
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     return np.concatenate([diagonal, np.sqrt(2) * matrices[..., rows, columns]], axis=-1)
 
 
 def from_triangle(coordinates: Array, size: int) -> Array:
     """Return the symmetric matrices that have this diagonal and upper triangle: the inverse of :func:`triangle`."""
-    rows, columns = np.triu_indices(size, 1)
+    rows, columns = _upper(size)
     matrix = np.zeros((*coordinates.shape[:-1], size, size))
     matrix[..., np.arange(size), np.arange(size)] = coordinates[..., :size]
     matrix[..., rows, columns] = matrix[..., columns, rows] = coordinates[..., size:] / np.sqrt(2)
@@ -395,6 +405,34 @@ def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
     return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
 
 
+def _clearly_positive(array: Array) -> bool:
+    """Return whether all matrices are exactly symmetric and, over their variances, positive definite with room to spare."""
+    variances = np.diagonal(array, axis1=1, axis2=2)
+    if not (array == array.mT).all() or not ((variances > 0) & (variances < np.inf)).all():
+        return False
+    scale = np.sqrt(variances)
+    try:
+        np.linalg.cholesky(array / scale[:, :, None] / scale[:, None, :] - 1e-5 * np.eye(array.shape[-1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _factors(base: Points) -> tuple[Array, Array]:
+    """Return Cholesky's factor L of matrices, and its inverse: those of one matrix are asked for again and again."""
+    base = np.asarray(base, dtype=np.float64)
+    if base.ndim == 2:
+        return _factors_of_one(base.tobytes(), len(base))
+    factor = np.asarray(np.linalg.cholesky(base))
+    return factor, _inverse(factor)
+
+
+@lru_cache(maxsize=8)
+def _factors_of_one(base: bytes, size: int) -> tuple[Array, Array]:
+    factor = np.asarray(np.linalg.cholesky(np.frombuffer(base).reshape(size, size)))
+    return factor, _inverse(factor)
+
+
 def _inverse(factor: Points) -> Array:
     """Return L⁻¹ by substitution.  LAPACK's inverse exchanges rows, which mixes those of very different units."""
     if factor.ndim == 2:
@@ -409,7 +447,7 @@ def _inverse(factor: Points) -> Array:
 
 def half_gaps(eigenvalues: Array) -> Array:
     """Return half of how far apart two eigenvalues of a matrix are, for each pair."""
-    rows, columns = np.triu_indices(eigenvalues.shape[-1], 1)
+    rows, columns = _upper(eigenvalues.shape[-1])
     return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
 

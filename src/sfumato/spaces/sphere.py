@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs
+from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, loaded
 from ..numerics.curvature import NEAR, angle_over_sine, angle_series
 from .arcs import Rows
 from .base import Moments, blame, not_finite, put_right
@@ -189,8 +189,9 @@ class Sphere(Rows):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         return super().mean_log(bases, points, weights)
 
-    def _compiles(self, points: Points) -> bool:
-        return self.curvature == 1 and points.size >= MANY and compiled() is not None
+    def _compiles(self, points: Points, adaptive: bool = False) -> bool:
+        many = points.size >= MANY or (adaptive and loaded())
+        return self.curvature == 1 and many and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         if weights is None:
@@ -202,8 +203,8 @@ class Sphere(Rows):
         length = math.sqrt(vector @ vector) * self.q
         return vector / length if length > 1e-9 else otherwise
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        kernels = compiled() if self._compiles(points) else None
+    def _compiled_moments(self, base: Points, points: Points, adaptive: bool) -> Moments | None:
+        kernels = compiled() if self._compiles(points, adaptive) else None
         if kernels is None:
             return None
         n = float(len(points))

@@ -14,6 +14,7 @@ from .grassmann import Frames, not_orthonormal
 DRIFT = 0.01  # how far the products of the columns may be from 0 and 1; each frame is put right
 STEPS = 30  # of the logarithm's iteration, for every record: it then stands still up to a distance of 2.5
 OPPOSITE = 1e-5  # by how much a frame is turned that is opposite to the base, where no one way is the shortest
+STILL = 4e-15  # size of the last block at which the iteration stands still
 LEAST = 0.1  # a step is divided by no less than this
 
 
@@ -71,6 +72,10 @@ class Stiefel(Frames):
         """Return X·A + Q·B with ((A, −Bᵀ), (B, 0)) = log of an orthogonal matrix whose first columns are XᵀY and Qᵀ(Y − XXᵀY);
         the others are turned, step by step, until the last block of the logarithm is 0 (Zimmermann 2017; the step is that of
         Zimmermann and Hüper 2022)."""
+        return self._logs(base, points, False)
+
+    def _logs(self, base: Points, points: Points, adaptive: bool) -> Points:
+        """Return logarithms; if ``adaptive``, steps end when all records stand still."""
         points = np.asarray(points)
         p = self.p
         m = base.mT @ points
@@ -80,6 +85,8 @@ class Stiefel(Frames):
         for _ in range(STEPS if v.shape[-1] > p + 1 else 0):  # a last block of one number is 0 already
             b = logs[..., p:, :p]
             c = logs[..., p:, p:]
+            if adaptive and np.abs(c).max() < STILL:
+                break
             v = np.concatenate([v[..., :p], v[..., p:] @ skew_exp(_turn(b, c))], axis=-1)
             logs = rotation_log(v)
         return np.asarray(base @ logs[..., :p, :p] + across @ logs[..., p:, :p])
