@@ -84,6 +84,7 @@ class Sphere(Rows):
         none is off by more than DRIFT."""
         norm2 = 1 / self.curvature
         exact = norm_error(self.dim + 1)
+        made: Array | None = None
         if array.size >= MANY and (kernels := compiled("row_kernels")):
             if self.dim == 2 and array.dtype == np.float64 and kernels.sphere_sum(array, norm2, exact)[1]:
                 return array, None
@@ -93,7 +94,9 @@ class Sphere(Rows):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             squares = np.vecdot(array, array, dtype=np.float64) / norm2
             ratios = np.where(np.abs(squares - 1) <= exact, 1.0, np.sqrt(squares))
-            return (array, None) if (ratios == 1).all() else (array / ratios[:, None], ratios)
+            if made is None:  # else rows stay as the loop made them, whatever is wrong with others
+                made = array / ratios[:, None]
+            return (array, None) if (ratios == 1).all() else (made, ratios)
 
     def _real_batch(self, points: ArrayLike) -> Array:
         """Return them as ever, but many numbers of single precision on S² as they are: they are put right as they are read."""
