@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, RUN, Array, Points, compiled, in_runs, loaded, uniform_weights
+from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, compiled, in_runs, loaded, uniform_weights
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
 from .base import Moments, Space
 
@@ -123,7 +123,8 @@ class Rows(Arcs):
     def moments(
         self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0, adaptive: bool = False
     ) -> Moments:
-        if weights is None and (moments := self._compiled_moments(base, points, adaptive)) is not None:
+        compiles = weights is None and (adaptive or points.size >= MANY // 2)
+        if compiles and (moments := self._compiled_moments(base, points, adaptive)) is not None:
             return moments
         x = self._canonical_unit(base)
 
