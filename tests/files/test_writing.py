@@ -180,10 +180,10 @@ def test_means_of_groups_and_of_a_regression_are_exported(sfumato, tmp_path):
     assert sfumato("export", "size.json", "--at", "50", "--out", "size.npy")[0] == 0
     np.testing.assert_array_equal(np.load("size.npy"), size.at(np.log(50)))
     for asked, words in {
-        ("line.json",): "line.json: holds a regression: say at which value a regression is to be, a mean at none",
+        ("line.json",): "line.json: holds a regression, so say at which value of its covariate the mean is wanted",
         ("line.json", "--at", "95"): "95 is outside the public limits, 20 to 90",
-        ("groups.json", "--at", "50"): "groups.json: holds a comparison: say at which value a regression is to be",
-        ("directions.json",): "of directions 'sfumato synthesize' makes specimens",
+        ("groups.json", "--at", "50"): "groups.json: holds a comparison, where nothing is at a value",
+        ("directions.json",): "which has no mean; 'sfumato synthesize' makes specimens from it",
     }.items():
         code, _, err = sfumato("export", *asked, "--out", "none.csv")
         assert (code, words in err) == (2, True), err

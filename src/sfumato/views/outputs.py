@@ -78,8 +78,9 @@ def values_in(record: Path, at: float | None = None) -> Dataset:
     every = getattr(done, "groups", {"": done})
     first = next(iter(every.values()))
     if isinstance(first, Components) or isinstance(first, Regression) == (at is None):
-        ways = "say at which value a regression is to be, a mean at none; of directions 'sfumato synthesize' makes specimens"
-        raise ValueError(f"{record}: holds a {done.noun}: {ways}")
+        ways: dict[type, str] = {Regression: "so say at which value of its covariate the mean is wanted"}
+        ways[Components] = "which has no mean; 'sfumato synthesize' makes specimens from it"
+        raise ValueError(f"{record}: holds a {done.noun}, {ways.get(type(first), 'where nothing is at a value')}")
     place = np.log(at) if at and at > 0 and first.covariate == LOG_SIZE else at
     points = np.stack([one.value if at is None else one.at(place) for one in every.values()])
     space = first.space.known

@@ -69,5 +69,4 @@ def tail(length: float, *errors: Error, directions: int | None = None) -> float:
     far = max(0.0, length - cells)
     center = np.square(shift) / square
     given = 1 - chndtr(far**2 / square, directions or errors[0].p, np.minimum(center, SURE))
-    given = np.where(center < SURE, given, np.abs(shift) >= far)
-    return max(float(np.mean(given)), 2.0**-BITS)
+    return max(float(np.mean(np.where(center < SURE, given, np.abs(shift) >= far))), 2.0**-BITS)
