@@ -97,10 +97,8 @@ def _prepared(every: list[Release]) -> dict[str, Any]:
     """Return what landmarks went through before, or raise a Refusal if they are other places by that."""
     for name, what in PLACES.items():
         if len({repr(one.prepared.get(name)) for one in every}) > 1:
-            why = f"some of these studies {what} in a way that others did not, or do not say"
-            raise Refusal(
-                f"{why}, so their landmarks are not the same: prepare all alike; in Python, a Dataset notes it"
-            )
+            why = f"some of these studies {what} and others did not, or not alike, or do not say so"
+            raise Refusal(f"{why}: prepare all of them alike. In Python give a Dataset, which notes what was done")
     return {name: entry for one in every for name, entry in one.prepared.items()}
 
 
