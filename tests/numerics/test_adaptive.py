@@ -114,21 +114,41 @@ def test_far_points_of_hyperbolic_space_keep_their_digits(distance, rng):
     assert sf.frechet_mean(space, points).gradient_norm < 1e-9 * np.cosh(distance)
 
 
+def test_points_on_the_sheet_are_taken_as_they_are(rng):
+    space = sf.Hyperbolic(3)
+    points, _ = some_records(space, rng, 50)
+    canonical, start = space.validate_and_start(points)
+    assert canonical is points
+    assert start == pytest.approx(space.mean_start(points), abs=1e-14)
+    for change in (1e-6, 0.5, 1e300, np.nan, np.inf):
+        off = points.copy()
+        off[7, 0] += change
+        if change < 1e-5:
+            assert np.abs(space.validate_and_start(off)[0] - points).max() < 1e-14
+        else:
+            with pytest.raises(sf.InvalidPointError, match="hyperboloid|NaN"):
+                space.validate_and_start(off)
+
+
 def test_steps_in_loops_are_counted_and_bounded(rng, monkeypatch):
     for space in (sf.Sphere(2), sf.PlanarShapes(8), sf.Hyperbolic(2)):
         points, x = some_records(space, rng, 50)
         for most in (0, 1, 2):
             assert space.descend(x, points, 1e-14, most)[1] == most
-        nearer, steps = space.descend(x, points, 1e-9, 100)
+        nearer, steps, there = space.descend(x, points, 1e-9, 100)
         assert 2 <= steps <= 12
-        assert np.abs(space.moments(nearer, points).logs).max() < 50 * 1e-8
+        exact = space.moments(nearer, points)
+        assert np.abs(exact.logs).max() < 50 * 1e-8
+        assert np.abs(exact.logs - there.logs).max() < 1e-11
+        assert (there.weight, there.square) == pytest.approx((exact.weight, exact.square))
+        assert there.hessian == pytest.approx(exact.hessian if exact.hessian.ndim == 0 else np.trace(exact.hessian))
         mean = sf.frechet_mean(space, space.present(points), tolerance=1e-8)
         assert mean.passes >= mean.iterations + 1 > 2
     whole = cloud(sf.Sphere(2), sf.Sphere(2).origin(), 3.0, 50, rng)
     assert sf.Sphere(2).descend(whole[0], whole, 1e-9, 100)[1] == 0  # too wide
     assert sf.Sphere(2, curvature=4.0).descend(whole[0] / 2, whole / 2, 1e-9, 100)[1] == 0
     unloaded(monkeypatch)
-    assert space.descend(x, points, 1e-9, 100) == (pytest.approx(x), 0)
+    assert space.descend(x, points, 1e-9, 100) == (pytest.approx(x), 0, None)
 
 
 def test_the_series_of_hyperbolic_angles():

@@ -178,15 +178,24 @@ def test_rows_that_are_not_side_by_side_in_memory_are_summed_as_well(rng, eager)
         assert np.array_equal(sf.Sphere(dim=2).outside(x, same, 0.3), sf.Sphere(dim=2).distance(x, points) > 0.3)
 
 
-def test_a_read_that_checks_and_adds_up_is_the_check_and_the_first_guess(rng, eager):
-    space = sf.Sphere(dim=2, curvature=4.0)
+@pytest.mark.parametrize("dim", [1, 2, 9])
+def test_a_read_that_checks_and_adds_up_is_the_check_and_the_first_guess(dim, rng, eager):
+    space = sf.Sphere(dim, curvature=4.0)
     points, _ = some_records(space, rng, n=1000)
     for same in (points, points[:63], np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2]):
         canonical, start = space.validate_and_start(same)
         assert np.array_equal(canonical, same)
         assert np.abs(start - space.mean_start(canonical)).max() < 1e-15
-    opposite = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]])
+    opposite = np.eye(dim + 1)[[0, 0]] * [[0.5], [-0.5]]
     assert np.array_equal(space.validate_and_start(opposite)[1], opposite[0])  # their sum is no direction
+    for factor, right in ((1 + 1e-9, True), (1.1, False), (np.nan, False)):
+        off = points.copy()
+        off[17] *= factor
+        if right:
+            assert np.abs(space.validate_and_start(off)[0] - points).max() < 1e-15
+        else:
+            with pytest.raises(sf.InvalidPointError, match="row 17|norm|NaN"):
+                space.validate_and_start(off)
 
 
 @pytest.mark.parametrize("space", [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.Simplex(parts=3)], ids=str)

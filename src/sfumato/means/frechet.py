@@ -147,9 +147,9 @@ class _State:
 
 
 def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
-    x, taken = _begin(records, start, tolerance)
+    x, taken, known = _begin(records, start, tolerance)
     accuracy = 1e-5
-    state = _State(x, *_moments(records, x, accuracy, alike=least > 0), accuracy)
+    state = _State(x, *_moments(records, x, accuracy, alike=least > 0, known=known), accuracy)
     if math.isinf(state.norm):
         return Solution(x, state.norm, 0, 0.0, state.moments)
     answer: Solution | None = None
@@ -166,14 +166,16 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
     return answer
 
 
-def _begin(records: Records, start: Points | None, tolerance: float | None) -> tuple[Points, int]:
-    """Return a point to begin at, and how many steps in compiled loops led there."""
+def _begin(records: Records, start: Points | None, tolerance: float | None) -> tuple[Points, int, Moments | None]:
+    """Return a point to begin at, how many steps in compiled loops led there, and the moments there, if they told."""
     x = records.start() if start is None else start
     if not records.adaptive or records.weights is not None:
-        return x, 0
-    x, taken = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
-    records.passes += taken
-    return x, taken
+        return x, 0, None
+    x, taken, sums = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
+    if sums is None:
+        return x, 0, None
+    records.passes += taken + 1
+    return x, taken, sums.mean()
 
 
 def _goal(space: Space, state: _State, tolerance: float | None) -> tuple[float, float, float]:
@@ -222,12 +224,14 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
     state.damping = min(1.0, 2 * state.damping)
 
 
-def _moments(records: Records, x: Points, accuracy: float, alike: bool) -> tuple[Moments, Array | None, float]:
-    """Return the moments of the records at a point, the negative gradient in coordinates, which steps that are ``alike`` ask
-    for, and its norm: infinite where rounding leaves no point."""
+def _moments(
+    records: Records, x: Points, accuracy: float, alike: bool, known: Moments | None = None
+) -> tuple[Moments, Array | None, float]:
+    """Return the moments of the records at a point, unless they are known, the negative gradient in coordinates, which steps
+    that are ``alike`` ask for, and its norm: infinite where rounding leaves no point."""
     space = records.space
     try:
-        moments = records.moments(x, accuracy)
+        moments = records.moments(x, accuracy) if known is None else known
         if not alike:
             return moments, None, float(space.norm(x, moments.logs))
         gradient = space.coordinates(x, moments.logs)

@@ -144,6 +144,25 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
 
 
 @_compile
+def direction_sum(points: Array, norm2: float, exact: float) -> Any:
+    """Return the same as :func:`sphere_sum` for rows of any R^p."""
+    n, p = points.shape
+    total = np.zeros(p)
+    part = np.empty(p)
+    faults = 0.0
+    for start in range(0, n, RUN):
+        part[:] = 0.0
+        for i in range(start, min(start + RUN, n)):
+            square = 0.0
+            for j in range(p):
+                square += points[i, j] * points[i, j]
+                part[j] += points[i, j]
+            faults += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+        total += part
+    return total, faults == 0.0
+
+
+@_compile
 def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Return sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of
     the logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of
@@ -212,6 +231,7 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
     toward = np.zeros(p)
     block = np.empty(p)
     part = np.empty(p)
+    y = np.empty((3, FEW))  # of R³, coordinate by coordinate
     c = np.empty(FEW)
     f = np.empty(FEW)
     along = square = 0.0
@@ -219,15 +239,27 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
         block[:] = 0.0
         for first in range(start, min(start + RUN, n), FEW):
             count = min(FEW, n - first)
-            for i in range(count):
-                cosine = 0.0
-                for j in range(p):
-                    cosine += x[j] * points[first + i, j]
-                c[i] = cosine
+            if p == 3:
+                _apart(points, first, y)
+                for i in range(count):
+                    c[i] = x[0] * y[0, i] + x[1] * y[1, i] + x[2] * y[2, i]
+            else:
+                for i in range(count):
+                    cosine = 0.0
+                    for j in range(p):
+                        cosine += x[j] * points[first + i, j]
+                    c[i] = cosine
             _stretches(series, least, c, f, count)
             for i in range(count):
                 along += f[i] * c[i]
                 square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
+            if p == 3:
+                for j in range(3):
+                    total = 0.0
+                    for i in range(count):
+                        total += f[i] * y[j, i]
+                    block[j] += total
+                continue
             part[:] = 0.0
             _add_rows(points, first, count, f, part)
             block += part
@@ -440,31 +472,29 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 @_compile
 def descend(points: Array, x: Array, signs: Array, turning: bool, dim: int, angles: Any, end: Any) -> Any:
-    """Return where steps to the mean of directions, or of shapes if ``turning``, lead from x, and how many there were: each is
-    the mean logarithm over the mean eigenvalue of the Hessian.  They end where the next should leave a gradient below the
-    tolerance, after ``most``, and where records lie so wide that a step may lead away.  Points of a hyperboloid are directions
-    with the product Σ ±xⱼyⱼ, of which all ``signs`` but the first are negative."""
+    """Return where steps to the mean of directions, or of shapes if ``turning``, lead from x, how many there were, and what
+    :func:`direction_moments` or :func:`shape_moments` sums there.  Each is the mean logarithm over the mean eigenvalue of the
+    Hessian.  They end where the gradient is below the tolerance or hardly shrinks, after ``most``, and where records lie so
+    wide that a step may lead away.  Points of a hyperboloid are directions with the product Σ ±xⱼyⱼ, of which all ``signs`` but the
+    first are negative."""
     series, least = angles
     tolerance, most = end
     n = len(points)
     before = math.inf
-    for taken in range(most):
+    for taken in range(most + 1):
         turned = 0.0
         if turning:
-            toward, along, _, turned = shape_moments(points, x, series, least)
+            toward, along, square, turned = shape_moments(points, x, series, least)
         else:
-            toward, along, _ = direction_moments(points, signs * x, series, least)
-        if not along > CLOSE * n:
-            return x, taken
-        step = (toward - along * x) * (dim / (n + (dim - 1) * along - turned))
-        length = math.sqrt(abs(np.sum(signs * step * step)))
-        x = x + step
-        x /= math.sqrt(abs(np.sum(signs * x * x)))
-        rate = length / before if taken else 0.1
-        if not (rate < 1.0 and length * rate > tolerance / 4):
-            return x, taken + 1
+            toward, along, square = direction_moments(points, signs * x, series, least)
+        logs = toward - along * x
+        length = math.sqrt(abs(np.sum(signs * logs * logs))) / n
+        if not (along > CLOSE * n and tolerance < length < 0.5 * before) or taken == most:
+            break
         before = length
-    return x, most
+        x = x + logs * (dim / (n + (dim - 1) * along - turned))
+        x /= math.sqrt(abs(np.sum(signs * x * x)))
+    return x, taken, (toward, n, along, square, turned)
 
 
 @_compile

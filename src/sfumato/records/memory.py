@@ -58,9 +58,7 @@ class Records:
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Return the mean logarithm, mean Hessian and mean square at a point."""
-        total = self.reduce(partial(self._moments, self.space, base, (accuracy, self.adaptive)), add_moments)
-        share = 1 / total.weight
-        return Moments(1.0, total.logs * share, total.hessian * share, total.square * share, total.error)
+        return self.reduce(partial(self._moments, self.space, base, (accuracy, self.adaptive)), add_moments).mean()
 
     @staticmethod
     def _moments(space: Space, base: Points, how: tuple[float, bool], points: Points, weights: Array | None) -> Moments:

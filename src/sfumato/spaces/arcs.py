@@ -144,14 +144,16 @@ class Rows(Arcs):
         sums = of_run(slice(None)) if small else in_runs(of_run, len(points), points.shape[1], CACHE)
         return self._gathered(x, *sums)
 
-    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
         kernels = compiled() if loaded() and points.size <= CACHE and points.flags.c_contiguous else None
         if self.q != 1 or type(self)._facing is not Rows._facing or kernels is None:
-            return base, 0
+            return base, 0, None
         rows, x = (np.ascontiguousarray(each).view(np.float64) for each in (points, base))
         angles = (angle_series(), NEAR)
-        x, taken = kernels.descend(rows, x, np.ones(x.size), self.turning, self.dim, angles, (tolerance, most))
-        return x.view(base.dtype), taken
+        end = (tolerance, most)
+        x, taken, (toward, *sums) = kernels.descend(rows, x, np.ones(x.size), self.turning, self.dim, angles, end)
+        x = x.view(base.dtype)
+        return x, taken, self._gathered(x, toward.view(base.dtype), *sums)
 
     def _gathered(
         self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0

@@ -69,8 +69,9 @@ class UpToSign(Rows):
         found = self.cover.moments(base, self.align(base, points), weights, accuracy, adaptive)
         return Moments(found.weight, found.logs / self.q, found.hessian, found.square / self.q**2, found.error)
 
-    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
-        return self.cover.descend(base, self.align(base, points), tolerance, most)
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
+        x, taken, sums = self.cover.descend(base, self.align(base, points), tolerance, most)
+        return x, taken, None if sums is None else self.moments(x, points, None, 0.0, adaptive=True)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         return self.cover.hessian(base, self.align(base, points))

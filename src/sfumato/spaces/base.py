@@ -39,6 +39,11 @@ class Moments:
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
         return Moments(**sums, error=max(self.error, other.error))
 
+    def mean(self) -> Moments:
+        """Return the sums over the sum of the weights."""
+        share = 1 / self.weight
+        return Moments(1.0, self.logs * share, self.hessian * share, self.square * share, self.error)
+
 
 class Space(ABC):
     """A Riemannian manifold, batched: arrays of points are (n, *point_shape), tangent vectors likewise.
@@ -288,10 +293,10 @@ class Space(ABC):
 
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
 
-    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
-        """Return a point nearer to the Fréchet mean than ``base``, and the steps to it, at most so many: for means that are not
-        private, where a space has compiled loops that the process has loaded."""
-        return base, 0
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
+        """Return a point nearer to the Fréchet mean than ``base``, the steps to it, at most so many, and the moments there: for
+        means that are not private, where a space has compiled loops that the process has loaded; else ``base``, 0 and None."""
+        return base, 0, None
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Return the tangent vector H⁻¹·(mean log) from mean moments: Newton's step to the mean, with H = trace/dim where no

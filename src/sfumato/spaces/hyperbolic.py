@@ -15,6 +15,7 @@ from .base import Moments, Space, blame, not_finite, put_right
 from .exact import HYPERBOLIC, Exact, hyperbolic
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
+NEAR = 16.0  # cosh of a distance from the origin up to which ⟨x, y⟩ loses few digits
 FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there
 
 
@@ -80,6 +81,19 @@ class Hyperbolic(Space):
         blame(reasons, far, lambda _: away)
         made[list(reasons)] = self.origin()
         return made, reasons
+
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+        """Return points not far out as they are, if x₀ follows from the others up to rounding, and the start."""
+        array = self._real_batch(points)
+        first = array[:, 0]
+        if array.shape[1] == self.dim + 1 and len(array) and first.min() > 0 and first.max() <= NEAR:
+            with np.errstate(over="ignore", invalid="ignore"):
+                square = first * first
+                exact = (np.abs(2 * square - np.vecdot(array, array) - 1) <= 2.0**-50 * square).all()
+            if exact:
+                total = np.full(len(array), 1 / len(array)) @ array
+                return array, total / math.sqrt(2 * total[0] ** 2 - total @ total)
+        return super().validate_and_start(array)
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1] == self.dim:
@@ -156,19 +170,22 @@ class Hyperbolic(Space):
     ) -> Moments:
         """Return the sums; the Hessian t·coth t·(1 − nnᵀ) + nnᵀ has the trace 1 + (d − 1)·t·coth t.  If ``adaptive``, compiled
         loops may take points not far out for directions with Minkowski's product."""
-        w = np.ones(len(points)) if weights is None else weights
         if adaptive and weights is None and (kernels := self._near(base, points)):
-            signed = self._signs * base
-            toward, along, square = kernels.direction_moments(points, signed, angle_series(hyperbolic=True), math.inf)
-            ambient = toward - along * base
-            logs = ambient[1:] - base[1:] * (ambient[0] / (1 + base[0]))
-            weight = float(len(points))
-        else:
-            weight, logs, along, square = in_runs(
-                lambda part: self._sums(base, points[part], w[part]), len(w), 12 * base.size
-            )
+            series = angle_series(hyperbolic=True)
+            toward, along, square = kernels.direction_moments(points, self._signs * base, series, math.inf)
+            return self._gathered(base, toward, len(points), along, square)
+        w = np.ones(len(points)) if weights is None else weights
+        sums = in_runs(lambda part: self._sums(base, points[part], w[part]), len(w), 12 * base.size)
+        return self._of_sums(base, *sums)
+
+    def _gathered(self, base: Points, toward: Array, weight: float, along: float, square: float, *_: float) -> Moments:
+        """Return moments from sums in Minkowski's space."""
+        ambient = toward - along * base
+        return self._of_sums(base, weight, ambient[1:] - base[1:] * (ambient[0] / (1 + base[0])), along, square)
+
+    def _of_sums(self, base: Points, weight: float, logs: Array, along: float, square: float) -> Moments:
         trace = np.asarray(weight + (self.dim - 1) * along)
-        return Moments(weight, self.from_coordinates(base, logs), trace, abs(square))
+        return Moments(float(weight), self.from_coordinates(base, logs), trace, abs(square))
 
     def _sums(self, base: Points, points: Points, w: Array) -> tuple[float, Array, float, float]:
         """Return sums of weights, of logarithms, of t·coth t and of t²."""
@@ -184,15 +201,15 @@ class Hyperbolic(Space):
 
     def _near(self, base: Points, points: Points) -> ModuleType | None:
         """Return compiled loops for points that lie so near to the origin and the base that ⟨x, y⟩ loses no digits."""
-        near = points[:, 0].max() * base[0] <= 16 and (points @ (self._signs * base)).max() <= 10
+        near = points[:, 0].max() * base[0] <= NEAR and (points @ (self._signs * base)).max() <= 10
         return compiled() if near and (loaded() or points.size >= MANY) else None
 
-    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
+    def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
         if points.size > CACHE or not loaded() or (kernels := self._near(base, points)) is None:
-            return base, 0
+            return base, 0, None
         angles = (angle_series(hyperbolic=True), math.inf)
-        x, taken = kernels.descend(points, base, self._signs, False, self.dim, angles, (tolerance, most))
-        return _lifted(x[1:]), taken
+        x, taken, sums = kernels.descend(points, base, self._signs, False, self.dim, angles, (tolerance, most))
+        return x, taken, self._gathered(x, *sums)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         """Return 1 + (d − 1)·t·coth t."""

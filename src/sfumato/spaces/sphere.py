@@ -107,11 +107,12 @@ class Sphere(Rows):
         return super()._real_batch(points)
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """Return canonical points and a start: on S² one read checks and adds up the records, unless one must be put right."""
+        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right."""
         array = self._real_batch(points)
-        many = type(self) is Sphere and self.dim == 2 and array.size >= MANY and array.dtype == np.float64
-        if many and (kernels := compiled()):
-            total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
+        many = type(self) is Sphere and array.dtype == np.float64 and len(array) > 0
+        if many and (array.size >= MANY or loaded()) and (kernels := compiled()):
+            add = kernels.sphere_sum if self.dim == 2 else kernels.direction_sum
+            total, right = add(array, 1 / self.curvature, norm_error(self.dim + 1))
             if right:
                 return array, self._toward(total / len(array), array[0])
         return super().validate_and_start(array)
