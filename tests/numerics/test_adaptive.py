@@ -117,7 +117,7 @@ def test_far_points_of_hyperbolic_space_keep_their_digits(distance, rng):
 def test_points_on_the_sheet_are_taken_as_they_are(rng):
     space = sf.Hyperbolic(3)
     points, _ = some_records(space, rng, 50)
-    canonical, start = space.validate_and_start(points)
+    canonical, start, _ = space.validate_and_start(points)
     assert canonical is points
     assert start == pytest.approx(space.mean_start(points), abs=1e-14)
     for change in (1e-6, 0.5, 1e300, np.nan, np.inf):

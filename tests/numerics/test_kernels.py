@@ -183,7 +183,7 @@ def test_a_read_that_checks_and_adds_up_is_the_check_and_the_first_guess(dim, rn
     space = sf.Sphere(dim, curvature=4.0)
     points, _ = some_records(space, rng, n=1000)
     for same in (points, points[:63], np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2]):
-        canonical, start = space.validate_and_start(same)
+        canonical, start, _ = space.validate_and_start(same)
         assert np.array_equal(canonical, same)
         assert np.abs(start - space.mean_start(canonical)).max() < 1e-15
     opposite = np.eye(dim + 1)[[0, 0]] * [[0.5], [-0.5]]

@@ -91,15 +91,17 @@ def frechet_mean(
     if weights is not None and is_lazy(space, points, memory):
         raise ValueError("weights need points in memory, and these are read in parts: load them into an array first")
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
-    start = None
+    start = known = None
     if records is None:
-        canonical, start = space.validate_and_start(points)
+        canonical, start, known = space.validate_and_start(points)
         w = None if weights is None else uniform_weights(len(canonical), np.asarray(weights, dtype=np.float64))
         records = Records(space, canonical, w, workers)
         records.adaptive = True
     if records.n == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
-    solution = solve(records, start if weights is None else None, tolerance)
+    if weights is not None:
+        start = known = None
+    solution = solve(records, start, tolerance, known=known)
     if solution.gradient_norm > solution.tolerance:
         warnings.warn(
             f"the Fréchet mean reached a gradient norm of {solution.gradient_norm:.3g} in {solution.iterations} steps, not "
@@ -120,8 +122,14 @@ def _polished(space: Space, solution: Solution) -> Points:
     return space.retract(solution.point, step) if short else solution.point
 
 
-def solve(records: Records, start: Points | None = None, tolerance: float | None = None, least: int = 0) -> Solution:
-    """Return the Fréchet mean of records.
+def solve(
+    records: Records,
+    start: Points | None = None,
+    tolerance: float | None = None,
+    least: int = 0,
+    known: Moments | None = None,
+) -> Solution:
+    """Return the Fréchet mean of records, from a start, where the moments may be known.
 
     Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, corrected by
     what past steps show of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as
@@ -129,7 +137,7 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
     of length zero follow the answer, which cost the same.  Where privacy depends on the answer use ``mean_in_ball``.
     """
     with one_thread():
-        return _solve(records, start, tolerance, least)
+        return _solve(records, start, tolerance, least, known)
 
 
 @dataclass
@@ -146,8 +154,10 @@ class _State:
     past: tuple[tuple[Array, Array], ...] = ()  # steps and what they took off the gradient, in coordinates
 
 
-def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
-    x, taken, known = _begin(records, start, tolerance)
+def _solve(
+    records: Records, start: Points | None, tolerance: float | None, least: int, known: Moments | None
+) -> Solution:
+    x, taken, known = _begin(records, start, tolerance, known)
     accuracy = 1e-5
     state = _State(x, *_moments(records, x, accuracy, alike=least > 0, known=known), accuracy)
     if math.isinf(state.norm):
@@ -166,12 +176,14 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
     return answer
 
 
-def _begin(records: Records, start: Points | None, tolerance: float | None) -> tuple[Points, int, Moments | None]:
-    """Return a point to begin at, how many steps in compiled loops led there, and the moments there, if they told."""
+def _begin(
+    records: Records, start: Points | None, tolerance: float | None, sums: Moments | None
+) -> tuple[Points, int, Moments | None]:
+    """Return a point to begin at, how many steps in compiled loops led there, and the mean moments there, if they told."""
     x = records.start() if start is None else start
-    if not records.adaptive or records.weights is not None:
-        return x, 0, None
-    x, taken, sums = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
+    taken = 0
+    if sums is None and records.adaptive and records.weights is None:
+        x, taken, sums = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
     if sums is None:
         return x, 0, None
     records.passes += taken + 1

@@ -163,10 +163,10 @@ def direction_sum(points: Array, norm2: float, exact: float) -> Any:
 
 
 @_compile
-def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+def sphere_moments(points: Array, x: Array, series: Any, least: float, exact: float) -> Any:
     """Return sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of
     the logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of
-    e₀ to ∓x takes from e₁, e₂."""
+    e₀ to ∓x takes from e₁, e₂; and whether all have the squared norm 1, up to ``exact`` unless that is 0."""
     x0, x1, x2 = x
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
@@ -180,12 +180,17 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     cosines = np.empty(SOME)
     f = np.empty(SOME)
     total = np.zeros(6)
+    faults = 0.0
     for start in range(0, len(points), RUN):
         ga = gb = square = cosine = haa = hab = 0.0
         for first in range(start, min(start + RUN, len(points)), SOME):
             count = _apart(points, first, y)
             for i in range(count):
                 cosines[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
+            if exact > 0.0:
+                for i in range(count):
+                    off = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i] - 1.0
+                    faults += 0.0 if abs(off) <= exact else 1.0
             _stretches(series, least, cosines, f, count)
             for i in range(count):
                 c = cosines[i]
@@ -203,7 +208,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             total[k] += value
     ga, gb, square, cosine, haa, hab = total
     logs = np.array([ga * a0 + gb * b0, ga * a1 + gb * b1, ga * a2 + gb * b2])
-    return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square
+    return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square, faults == 0.0
 
 
 @_within
@@ -475,8 +480,8 @@ def descend(points: Array, x: Array, signs: Array, turning: bool, dim: int, angl
     """Return where steps to the mean of directions, or of shapes if ``turning``, lead from x, how many there were, and what
     :func:`direction_moments` or :func:`shape_moments` sums there.  Each is the mean logarithm over the mean eigenvalue of the
     Hessian.  They end where the gradient is below the tolerance or hardly shrinks, after ``most``, and where records lie so
-    wide that a step may lead away.  Points of a hyperboloid are directions with the product Σ ±xⱼyⱼ, of which all ``signs`` but the
-    first are negative."""
+    wide that a step may lead away.  Points of a hyperboloid are directions with the product Σ ±xⱼyⱼ, of which all ``signs``
+    but the first are negative."""
     series, least = angles
     tolerance, most = end
     n = len(points)

@@ -138,9 +138,9 @@ class Space(ABC):
             raise InvalidPointError(reasons)
         return canonical
 
-    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """Return canonical points, and what :meth:`mean_start` makes of them where the check comes upon it."""
-        return self.validate(points), None
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
+        """Return canonical points, a point near their mean and the moments there, where the check comes upon them."""
+        return self.validate(points), None, None
 
     def present(self, points: Points) -> Array:
         """Return canonical points in the layout that users read and write."""

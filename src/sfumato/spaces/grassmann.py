@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
 from ..numerics.curvature import angle_over_sine
-from .base import Kind, Space, blame, not_finite, put_right, whole_number
+from .base import Kind, Moments, Space, blame, not_finite, put_right, whole_number
 
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
 PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry
@@ -131,11 +131,11 @@ class Grassmann(Frames):
         units[list(reasons)] = self.origin()
         return in_gauge(np.linalg.qr(units)[0]), reasons
 
-    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
         """Return frames as they are if all are orthonormal: the mean depends on what they span alone."""
         array = self._real_batch(points)
         if array.shape[1:] == (self.n, self.p) and (not_orthonormal(array) <= 1e-14).all():
-            return array, None
+            return array, None, None
         return super().validate_and_start(array)
 
     def _of_projectors(self, array: Array) -> tuple[Points, dict[int, str]]:

@@ -82,7 +82,7 @@ class Hyperbolic(Space):
         made[list(reasons)] = self.origin()
         return made, reasons
 
-    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
         """Return points not far out as they are, if x₀ follows from the others up to rounding, and the start."""
         array = self._real_batch(points)
         first = array[:, 0]
@@ -92,7 +92,7 @@ class Hyperbolic(Space):
                 exact = (np.abs(2 * square - np.vecdot(array, array) - 1) <= 2.0**-50 * square).all()
             if exact:
                 total = np.full(len(array), 1 / len(array)) @ array
-                return array, total / math.sqrt(2 * total[0] ** 2 - total @ total)
+                return array, total / math.sqrt(2 * total[0] ** 2 - total @ total), None
         return super().validate_and_start(array)
 
     def corrections(self, points: Array) -> list[str]:

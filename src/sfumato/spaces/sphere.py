@@ -19,6 +19,7 @@ from .exact import Exact, by_arcs
 
 DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right
 EXACT = 2.0**-52
+LARGE = 1 << 20  # directions of which some give a first guess
 
 
 def norm_error(terms: int) -> float:
@@ -106,16 +107,29 @@ class Sphere(Rows):
                 return points
         return super()._real_batch(points)
 
-    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right."""
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
+        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right.  Very many
+        of S² are added up as they are seen from the mean of some, near which theirs is."""
         array = self._real_batch(points)
-        many = type(self) is Sphere and array.dtype == np.float64 and len(array) > 0
-        if many and (array.size >= MANY or loaded()) and (kernels := compiled()):
-            add = kernels.sphere_sum if self.dim == 2 else kernels.direction_sum
-            total, right = add(array, 1 / self.curvature, norm_error(self.dim + 1))
-            if right:
-                return array, self._toward(total / len(array), array[0])
-        return super().validate_and_start(array)
+        n = len(array)
+        many = type(self) is Sphere and array.dtype == np.float64 and n > 0
+        kernels = compiled() if many and (array.size >= MANY or loaded()) else None
+        if kernels is None:
+            return super().validate_and_start(array)
+        some = array
+        if self.dim == 2 and self.curvature == 1 and n >= LARGE:
+            some = array[: n - n % 64].reshape(64, -1, 3)[:, : LARGE // 1024].reshape(-1, 3)
+        add = kernels.sphere_sum if self.dim == 2 else kernels.direction_sum
+        total, right = add(some, 1 / self.curvature, norm_error(self.dim + 1))
+        if not right:
+            return super().validate_and_start(array)
+        x = self._toward(total / len(some), some[0])
+        if some is array:
+            return array, x, None
+        for _ in range(2):
+            x = self.retract(x, self.newton(x, self.moments(x, some).mean()))
+        *sums, right = kernels.sphere_moments(array, x, angle_series(), NEAR, norm_error(3))
+        return (array, x, Moments(n, *sums)) if right else super().validate_and_start(array)
 
     def corrections(self, points: Array) -> list[str]:
         drift = np.abs(np.linalg.norm(points, axis=1) * self.q - 1)
@@ -213,7 +227,7 @@ class Sphere(Rows):
             return None
         n = float(len(points))
         if self.dim == 2:
-            logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
+            logs, hessian, square, _ = kernels.sphere_moments(points, base, angle_series(), NEAR, 0.0)
             return Moments(n, logs, hessian, max(0.0, square))
         toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
         return self._gathered(base, toward, n, along, square)
