@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
-from ..numerics.arrays import Array, Points, as_numbers, blocks, in_pairs, runs
+from ..numerics.arrays import MANY, Array, Points, as_numbers, blocks, compiled, in_pairs, loaded, runs
+from ..numerics.curvature import angle_series
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -282,11 +283,30 @@ class Space(ABC):
         def of_run(part: slice) -> Moments:
             y = points[part]
             v = w[part]
+            if adaptive and (found := self._quick_moments(base, y, v)) is not None:
+                return found
             logs = self._logs(base, y, adaptive)
             trace = np.asarray(v @ self.hessian_trace(base, y))
             return Moments(float(v.sum()), np.tensordot(v, logs, 1), trace, float(v @ self.norm(base, logs) ** 2))
 
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
+
+    def _loops(self) -> tuple[int | None, float | None] | None:
+        """Return how the loops of ``frame_kernels.py`` sum logarithms, ``sweeps`` and ``clear``, where they can."""
+        return None
+
+    def _quick_moments(self, base: Points, points: Points, weights: Array) -> Moments | None:
+        """Return moments of one run by these loops, for means that are not private; None where they are not accurate."""
+        file = "frame_kernels"
+        many = points.flags.c_contiguous and (loaded(file) or points.size >= MANY)
+        if not many or (how := self._loops()) is None or (kernels := compiled(file)) is None:
+            return None
+        total = np.zeros(base.size + 1)
+        parts = points.reshape(len(points), base.size), weights, np.array(base, order="C")
+        if not kernels.frame_sums(*parts, *how, angle_series(), kernels.room_for(base.shape), total):
+            return None
+        weight = float(weights.sum())
+        return Moments(weight, total[:-1].reshape(base.shape), np.asarray(weight * self.dim), float(total[-1]))
 
     def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
         """Return a point nearer to the Fréchet mean than ``base``, and the steps to it, at most so many: for means that are not
