@@ -2,18 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from .arrays import Array
 from .kernels import _compile, _inside, _sum
 from .spd_kernels import LANES, _diagonalise, all_of, place_of, root, vectors
 
 STEEP = 0.1  # cosine of an angle between subspaces, below which digits would be lost
 NEWTON = 12  # steps, of which half are enough
-
-
-def room_for(shape: tuple[int, int]) -> Array:
-    """Return room for eight records of that shape, their weights and sums, and five small matrices and a row."""
-    n, p = shape
-    return vectors(2 * (n * p + 1) + 5 * p * p + p)
 
 
 @_inside
@@ -25,13 +21,12 @@ def _stretch(series: Any, c: Any) -> Any:
 
 @_inside
 def _product(one: Any, a: int, two: Any, b: int, p: int, made: Any) -> None:
-    """Write the product of two p×p matrices, each as it is if its next number is p, transposed if that is 1."""
-    for i in range(p):
-        for j in range(p):
-            s = all_of(0.0)
-            for r in range(p):
-                s = s + one[i * a + r * (p + 1 - a)] * two[r * b + j * (p + 1 - b)]
-            made[i * p + j] = s
+    """Write the product of two p×p matrices, each as it is if the number after it is p, transposed if that is 1."""
+    for at in range(p * p):
+        s = all_of(0.0)
+        for r in range(p):
+            s = s + one[at // p * a + r * (p + 1 - a)] * two[r * b + at % p * (p + 1 - b)]
+        made[at] = s
 
 
 @_inside
@@ -87,53 +82,56 @@ def _for_bodies(m: Any, clear: float, series: Any, u: Any, v: Any, room: Any) ->
     return (over > clear) * (1e-26 - step * step > 0.0)
 
 
+@_inside
+def _read(points: Array, weights: Array, first: int, room: Array, at: int) -> None:
+    """Write weights of eight records, and their numbers; past the end the last one again, without a weight."""
+    for z in range(LANES):
+        row = min(first + z, len(points) - 1)
+        room[at, z] = weights[row] if row == first + z else 0.0
+        for j in range(points.shape[1]):
+            room[at + 1 + j, z] = points[row, j]
+
+
 @_compile
-def frame_sums(
-    points: Array, weights: Array, x: Array, sweeps: Any, clear: Any, series: Any, room: Array, total: Array
-) -> Any:
-    """Add to ``total`` weighted sums over records Y, as rows, at X: of the logarithm Y·U − X·V, and of its squared length; and
-    return whether all are accurate.  They are subspaces, whose eigenvectors take so many ``sweeps``, or bodies, whose best
-    rotation is ``clear`` from a bound on; the other of the two is None."""
+def frame_sums(points: Array, weights: Array, x: Array, sweeps: Any, clear: Any, series: Any, room: Array) -> None:
+    """Add to the first vectors weighted sums over records Y, as rows, at X: of the logarithm Y·U − X·V, and of its squared
+    length; the next is not 0 if all are accurate.  They are subspaces, whose eigenvectors take so many ``sweeps``, or bodies,
+    whose rotation is ``clear`` from a bound on; the other is None, and what it asks for is not compiled."""
     n, p = x.shape
     size = n * p
-    y = place_of(room) + 1
-    sums = y + size
-    m = sums + (size + 1)
+    sums = place_of(room)
+    weight = sums + (size + 2)
+    y = weight + 1
+    m = y + size
     u = m + p * p
     v = u + p * p
     fine = all_of(1.0)
-    for at in range(size + 1):
-        sums[at] = 0.0
     for first in range(0, len(points), LANES):
-        for z in range(LANES):  # the last record again past the end, without a weight
-            row = min(first + z, len(points) - 1)
-            room[0, z] = weights[row] if row == first + z else 0.0
-            for at in range(size):
-                room[1 + at, z] = points[row, at]
+        _read(points, weights, first, room, size + 2)
         for i in range(p):
             for j in range(p):
                 s = all_of(0.0)
                 for r in range(n):
                     s = s + x[r, i] * y[r * p + j]
                 m[i * p + j] = s
-        if sweeps is not None:  # Numba compiles what follows only then
+        if sweeps is not None:
             fine = fine * _for_subspaces(m, p, sweeps, series, u, v, v + p * p)
         if clear is not None:
             fine = fine * _for_bodies(m, clear, series, u, v, v + p * p)
         square = all_of(0.0)
-        weight = place_of(room)[0]
         for r in range(n):
             for j in range(p):
                 s = all_of(0.0)
                 for i in range(p):
                     s = s + (y[r * p + i] * u[i * p + j] - x[r, i] * v[i * p + j])
+                sums[r * p + j] = sums[r * p + j] + weight[0] * s
                 square = square + s * s
-                sums[r * p + j] = sums[r * p + j] + weight * s
-        sums[size] = sums[size] + weight * square
-    place_of(room)[0] = fine
-    good = True
-    for z in range(LANES):
-        good &= room[0, z] > 0.0
-        for at in range(size + 1):
-            total[at] += room[1 + size + at, z]
-    return good
+        sums[size] = sums[size] + weight[0] * square
+    sums[size + 1] = fine
+
+
+def frame_moments(points: Array, weights: Array, x: Array, sweeps: Any, clear: Any, series: Any) -> tuple[Array, bool]:
+    """Return these sums, of logarithms and then of squares, and whether all are accurate."""
+    room = vectors(2 * x.size + 6 * x.shape[1] ** 2 + 3)
+    frame_sums(points.reshape(-1, x.size), weights, np.array(x, order="C"), sweeps, clear, series, room)
+    return room[: x.size + 1].sum(axis=1), bool(room[x.size + 1].all())

@@ -292,21 +292,17 @@ class Space(ABC):
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
 
     def _loops(self) -> tuple[int | None, float | None] | None:
-        """Return how the loops of ``frame_kernels.py`` sum logarithms, ``sweeps`` and ``clear``, where they can."""
+        """Return ``sweeps`` and ``clear`` of ``frame_kernels.py``, where its loops find logarithms; they know no Hessian."""
         return None
 
     def _quick_moments(self, base: Points, points: Points, weights: Array) -> Moments | None:
-        """Return moments of one run by these loops, for means that are not private; None where they are not accurate."""
-        file = "frame_kernels"
-        many = points.flags.c_contiguous and (loaded(file) or points.size >= MANY)
-        if not many or (how := self._loops()) is None or (kernels := compiled(file)) is None:
+        """Return moments of a run by these loops, for means that are not private; None where they are not accurate."""
+        many = points.flags.c_contiguous and (loaded("frame_kernels") or points.size >= MANY)
+        if not many or (how := self._loops()) is None or (kernels := compiled("frame_kernels")) is None:
             return None
-        total = np.zeros(base.size + 1)
-        parts = points.reshape(len(points), base.size), weights, np.array(base, order="C")
-        if not kernels.frame_sums(*parts, *how, angle_series(), kernels.room_for(base.shape), total):
-            return None
+        sums, fine = kernels.frame_moments(points, weights, base, *how, angle_series())
         weight = float(weights.sum())
-        return Moments(weight, total[:-1].reshape(base.shape), np.asarray(weight * self.dim), float(total[-1]))
+        return Moments(weight, sums[:-1].reshape(base.shape), np.asarray(weight * self.dim), sums[-1]) if fine else None
 
     def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int]:
         """Return a point nearer to the Fréchet mean than ``base``, and the steps to it, at most so many: for means that are not
