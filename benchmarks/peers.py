@@ -318,12 +318,12 @@ def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None
 
 
 def load_kernels() -> None:
-    """Make two means that are large enough for compiled loops, which then serve small ones too."""
+    """Make means that are large enough for compiled loops, which then serve small ones too."""
     from .cases import Case
 
-    for kind in ("sphere", "spd"):
-        case = Case(kind, 2, 10_000)
-        sfumato(kind, 2, case.points(), 1e-8)()
+    for kind, size in (("sphere", 2), ("spd", 2), ("grassmann", 4)):
+        case = Case(kind, size, 10_000)
+        sfumato(kind, size, case.points(), 1e-8)()
 
 
 def memory_now() -> int:

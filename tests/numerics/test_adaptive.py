@@ -9,9 +9,9 @@ from sfumato.means.frechet import solve
 from sfumato.numerics.arrays import compiled
 from sfumato.numerics.curvature import angle_series
 from sfumato.records import Records
-from sfumato.spaces import arcs, hyperbolic, rays, spd, sphere
+from sfumato.spaces import arcs, base, hyperbolic, rays, spd, sphere
 
-MODULES = (arcs, hyperbolic, rays, spd, sphere)
+MODULES = (arcs, base, hyperbolic, rays, spd, sphere)
 SPACES = [sf.Sphere(2), sf.Sphere(9), sf.PlanarShapes(8), sf.Shapes3D(6), sf.Shapes3D(6, reflections=True), sf.SPD(3)]
 SPACES += [sf.Grassmann(7, 3), sf.Stiefel(6, 2), sf.Hyperbolic(2), sf.Hyperbolic(5), sf.Axes(2)]
 
@@ -19,7 +19,7 @@ SPACES += [sf.Grassmann(7, 3), sf.Stiefel(6, 2), sf.Hyperbolic(2), sf.Hyperbolic
 @pytest.fixture(autouse=True)
 def kernels():
     """Compiled loops, loaded."""
-    return compiled(), compiled("spd_kernels")
+    return compiled(), compiled("spd_kernels"), compiled("frame_kernels")
 
 
 def unloaded(monkeypatch):

@@ -141,12 +141,16 @@ def power_of_two(builder: Any, exponent: Any) -> Any:
 
 
 def room(k: int) -> tuple[Array, Any]:
-    """Return room for two vectors, eight matrices, four triangles and two rows, which begins where the processor likes it to;
-    and k numbers, a tuple if k is small."""
+    """Return room for two vectors, eight matrices, four triangles and two rows, and k numbers, a tuple if k is small."""
     rows = 2 + k * k + 2 * (k + 1) * (k + 2) + 2 * (k + 1)
-    numbers = np.zeros(LANES * (rows + 1))
+    return vectors(rows), (0.0,) * k if k <= SMALL else np.zeros(k)
+
+
+def vectors(count: int) -> Array:
+    """Return so many vectors of zeros, which begin where the processor likes it to."""
+    numbers = np.zeros(LANES * (count + 1))
     begin = -numbers.ctypes.data // 8 % LANES
-    return numbers[begin : begin + LANES * rows].reshape(rows, LANES), (0.0,) * k if k <= SMALL else np.zeros(k)
+    return numbers[begin : begin + LANES * count].reshape(count, LANES)
 
 
 @register_jitable(forceinline=True)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
-from ..numerics.arrays import Array, Points, as_numbers, blocks, in_pairs, runs
+from ..numerics.arrays import MANY, Array, Points, as_numbers, blocks, compiled, in_pairs, loaded, runs
+from ..numerics.curvature import angle_series
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -287,11 +288,26 @@ class Space(ABC):
         def of_run(part: slice) -> Moments:
             y = points[part]
             v = w[part]
+            if adaptive and (found := self._quick_moments(base, y, v)) is not None:
+                return found
             logs = self._logs(base, y, adaptive)
             trace = np.asarray(v @ self.hessian_trace(base, y))
             return Moments(float(v.sum()), np.tensordot(v, logs, 1), trace, float(v @ self.norm(base, logs) ** 2))
 
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
+
+    def _loops(self) -> tuple[int | None, float | None] | None:
+        """Return ``sweeps`` and ``clear`` of ``frame_kernels.py``, where its loops find logarithms; they know no Hessian."""
+        return None
+
+    def _quick_moments(self, base: Points, points: Points, weights: Array) -> Moments | None:
+        """Return moments of a run by these loops, for means that are not private; None where they are not accurate."""
+        many = points.flags.c_contiguous and (loaded("frame_kernels") or points.size >= MANY)
+        if not many or (how := self._loops()) is None or (kernels := compiled("frame_kernels")) is None:
+            return None
+        sums, fine = kernels.frame_moments(points, weights, base, *how, angle_series())
+        weight = float(weights.sum())
+        return Moments(weight, sums[:-1].reshape(base.shape), np.asarray(weight * self.dim), sums[-1]) if fine else None
 
     def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
         """Return a point nearer to the Fréchet mean than ``base``, the steps to it, at most so many, and the moments there: for

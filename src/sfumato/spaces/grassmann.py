@@ -14,6 +14,7 @@ from .base import Kind, Moments, Space, blame, not_finite, put_right, whole_numb
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
 PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry
 TIE = 1e-6  # rows whose lengths differ by less than this share count as equally long, and the first of them is taken
+TURNED = 24  # vectors up to which compiled loops are quicker than LAPACK
 
 
 def in_gauge(frames: Array) -> Array:
@@ -199,6 +200,9 @@ class Grassmann(Frames):
         u = (q * (angle_over_sine(np.minimum(cosines, 1.0)) / cosines)[..., None, :]) @ turned.mT
         found = points @ u - base @ (m @ u)
         return np.asarray(found - base @ (base.mT @ found))
+
+    def _loops(self) -> tuple[int | None, float | None] | None:
+        return (4 + self.p.bit_length(), None) if self.p <= TURNED else None
 
     def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:
         """Return W, the principal angles, their sines and Rᵀ."""

@@ -147,7 +147,7 @@ class Shapes3D(Landmarks, Arcs):
         """Return θ/sin θ·(Y·R − X·cos θ) with R = ((κ + ‖B‖²)·B + c·A − B·BᵀB)/(κ·c − det B), B = YᵀX, A its cofactors,
         κ = ½(c² − ‖B‖²) and c = cos θ the largest root of (c² − ‖B‖²)² = 8c·det B + 4‖A‖², to which Newton's steps come
         down from 1 (Markley 1993): where a rotation is clearly the best, no singular value decomposition is needed."""
-        if not adaptive or self.reflections or self.point_shape[1] != 3:
+        if not adaptive or self._loops() is None:
             return self.log(base, points)
         b = points.mT @ base
         a = np.cross(b[:, [1, 2, 0]], b[:, [2, 0, 1]])
@@ -165,6 +165,9 @@ class Shapes3D(Landmarks, Arcs):
         f = angle_over_sine(np.minimum(c, 1.0))
         plain, other, cube = (each[:, None, None] for each in (f * (half + size) / over, f * c / over, f / over))
         return np.asarray(points @ (plain * b + other * a - cube * (b @ (b.mT @ b))) - (f * c)[:, None, None] * base)
+
+    def _loops(self) -> tuple[int | None, float | None] | None:
+        return None if self.reflections or self.point_shape[1] != 3 else (None, CLEAR)
 
 
 class SizeAndShape(Landmarks):

@@ -108,8 +108,8 @@ class Sphere(Rows):
         return super()._real_batch(points)
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
-        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right.  Very many
-        of S² are added up as they are seen from the mean of some, near which theirs is."""
+        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right.  Very
+        many of S² are added up as they are seen from the mean of some, near which theirs is."""
         array = self._real_batch(points)
         n = len(array)
         many = type(self) is Sphere and array.dtype == np.float64 and n > 0
