@@ -54,18 +54,19 @@ def line(row: Row) -> str:
 
 
 def commit() -> str:
-    """Which code this is: the last change of what attacks and what is attacked; "+" and a sum of what is not committed;
-    "unknown" outside of a repository."""
+    """Return which code this is: git's trees of what is attacked and of what attacks, which stay the same where a commit is
+    written anew; "+" and a sum of what is not committed; "unknown" outside of a repository."""
     root = Path(__file__).parent.parent
 
     def git(*words: str) -> str:
-        asked = ["git", "-C", str(root), *words, "--", "src", "attacks"]
+        asked = ["git", "-C", str(root), *words]
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
+    here = ("--", "src", "attacks")
     try:
-        changed = git("status", "--porcelain", "--untracked-files=all")
-        sum_of = f"+{zlib.crc32((changed + git('diff', 'HEAD')).encode()):08x}" if changed else ""
-        return git("log", "-1", "--format=%h", "--abbrev=10") + sum_of
+        changed = git("status", "--porcelain", "--untracked-files=all", *here)
+        sum_of = f"+{zlib.crc32((changed + git('diff', 'HEAD', *here)).encode()):08x}" if changed else ""
+        return ".".join(git("rev-parse", f"HEAD:{name}")[:8] for name in ("src", "attacks")) + sum_of
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

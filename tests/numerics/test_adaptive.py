@@ -126,7 +126,7 @@ def test_points_on_the_sheet_are_taken_as_they_are(rng):
         if change < 1e-5:
             assert np.abs(space.validate_and_start(off)[0] - points).max() < 1e-14
         else:
-            with pytest.raises(sf.InvalidPointError, match="hyperboloid|NaN"):
+            with pytest.raises(sf.InvalidPointError, match=r"hyperboloid|NaN"):
                 space.validate_and_start(off)
 
 

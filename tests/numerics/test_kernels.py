@@ -194,7 +194,7 @@ def test_a_read_that_checks_and_adds_up_is_the_check_and_the_first_guess(dim, rn
         if right:
             assert np.abs(space.validate_and_start(off)[0] - points).max() < 1e-15
         else:
-            with pytest.raises(sf.InvalidPointError, match="row 17|norm|NaN"):
+            with pytest.raises(sf.InvalidPointError, match=r"norm|NaN"):
                 space.validate_and_start(off)
 
 
