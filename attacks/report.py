@@ -34,9 +34,9 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         f"{sum(row.seconds for row in rows) / 60:.0f} minutes of a processor"
         + (f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}." if days else "."),
         "",
-        f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. The code is named by git's trees of `src` and "
-        "`attacks` (`git rev-parse HEAD:src HEAD:attacks`). `make audit` goes on where it was stopped, and begins anew where "
-        "the code has changed; `python -m attacks --only SECTION --cases WORD --again` runs cases again.",
+        f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. The code is named by git's trees of `src` "
+        "and `attacks` (`git rev-parse HEAD:src HEAD:attacks`). `make audit` goes on where it was stopped, and begins anew "
+        "where the code has changed; `python -m attacks --only SECTION --cases WORD --again` runs cases again.",
         "",
         "A control is wrong on purpose and must be convicted: an attack that finds nothing there could not have found anything "
         "elsewhere. Bounds on ε by draws and by the clock are wrong with a probability of at most 10⁻⁶ each. *Found* is the "

@@ -114,6 +114,28 @@ def test_far_points_of_hyperbolic_space_keep_their_digits(distance, rng):
     assert sf.frechet_mean(space, points).gradient_norm < 1e-9 * np.cosh(distance)
 
 
+@pytest.mark.parametrize("n", [2**14, 2**14 + 37])
+def test_the_pass_that_checks_very_many_directions_gives_their_moments(n, rng, monkeypatch):
+    monkeypatch.setattr(sphere, "LARGE", 2**14)
+    space = sf.Sphere(2)
+    points, _ = some_records(space, rng, n)
+    canonical, x, sums = space.validate_and_start(points)
+    assert canonical is points
+    exact = space.moments(x, points)
+    assert np.abs(sums.logs - exact.logs).max() < 1e-11 * n
+    assert (sums.weight, sums.square) == pytest.approx((n, exact.square))
+    assert sums.hessian == pytest.approx(exact.hessian)
+    mean = sf.frechet_mean(space, points)
+    assert mean.passes <= 4
+    for row in (3, n - 1):  # one of those that the first guess is made of, and another
+        off = points.copy()
+        off[row] *= 1 + 1e-9
+        assert np.abs(sf.frechet_mean(space, off).point - mean.point).max() < 1e-14
+        off[row] = np.nan
+        with pytest.raises(sf.InvalidPointError, match="NaN"):
+            sf.frechet_mean(space, off)
+
+
 def test_points_on_the_sheet_are_taken_as_they_are(rng):
     space = sf.Hyperbolic(3)
     points, _ = some_records(space, rng, 50)

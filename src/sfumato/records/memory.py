@@ -16,6 +16,7 @@ from ..spaces.base import Moments, Space
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from
+THREADED = 10**6  # numbers above which threads gain more than they cost
 PART = RUN * RUN  # records that are summed at once: as many runs as a run has records
 
 
@@ -39,15 +40,16 @@ class Records:
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
         """Return ``function(points, weights)`` of all records: of parts of them, combined in a fixed order."""
         self.passes += 1
-        count = max(-(-self.n // PART), 4 * self.workers if self.workers > 1 else 1)
+        workers = self.workers if self.points.size > THREADED else 1
+        count = max(-(-self.n // PART), 4 * workers if workers > 1 else 1)
         if count == 1:
             return function(self.points, self.weights)
         edges = np.linspace(0, self.n, min(self.n, count) + 1).astype(int)
         weights = repeat(None) if self.weights is None else np.split(self.weights, edges[1:-1])
         parts = (np.split(self.points, edges[1:-1]), weights)
-        if self.workers == 1:
+        if workers == 1:
             return in_pairs(combine, map(function, *parts))
-        with ThreadPoolExecutor(self.workers) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             return in_pairs(combine, pool.map(function, *parts))
 
     def start(self) -> Points:

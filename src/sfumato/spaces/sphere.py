@@ -129,7 +129,7 @@ class Sphere(Rows):
         for _ in range(2):
             x = self.retract(x, self.newton(x, self.moments(x, some).mean()))
         *sums, right = kernels.sphere_moments(array, x, angle_series(), NEAR, norm_error(3))
-        return (array, x, Moments(n, *sums)) if right else super().validate_and_start(array)
+        return (array, x, Moments(n, *sums)) if right else (self.validate(array), x, None)
 
     def corrections(self, points: Array) -> list[str]:
         drift = np.abs(np.linalg.norm(points, axis=1) * self.q - 1)
