@@ -20,6 +20,9 @@ from numba.core.caching import (
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError("Numba is told to compile nothing (NUMBA_DISABLE_JIT)")
 
+# a wrapper for calls from C, which there are none of, would take a tenth of the time to compile
+ALWAYS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 
 class _Private(UserWideCacheLocator):
     """A folder for temporary files that nobody else may read or write, for users without a home: what is kept there is code."""
@@ -72,7 +75,7 @@ def compiling(**options: Any) -> Callable[[Any], Any]:
     """Return a decorator that makes a function a compiled loop, kept on disk where that is possible."""
 
     def made(function: Any) -> Any:
-        loop = numba.njit(nogil=True, error_model="numpy", **options)(function)
+        loop = numba.njit(**ALWAYS, **options)(function)
         with suppress(OSError, RuntimeError):  # there is no folder for it
             loop._cache = _Cache(function)  # where Numba's own cache=True puts its own
         return loop

@@ -17,7 +17,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .arrays import RUN, Array
-from .compiling import compiling
+from .compiling import ALWAYS, compiling
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 FEW = 32  # records that stay in the processor's first cache while they are read twice
@@ -31,12 +31,8 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 _compile = compiling(fastmath=FAST)
 # a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
-_only_called: dict[str, Any] = {
-    "fastmath": FAST,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}  # by other loops
-_inside: Callable[[Any], Any] = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_only_called)
+_only_called: dict[str, Any] = {"fastmath": FAST, "no_cpython_wrapper": True}  # by other loops
+_inside: Callable[[Any], Any] = numba.njit(forceinline=True, **ALWAYS, **_only_called)
 _within = compiling(**_only_called)
 _instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
 
