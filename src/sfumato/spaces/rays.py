@@ -1,6 +1,7 @@
 """Unit vectors of C^m up to a factor of size one: the complex projective space CP^(m−1) with holomorphic curvature 4."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import ModuleType
 from typing import ClassVar
 
@@ -76,8 +77,6 @@ class Rays(Rows):
         """Return the records turned to the base, stretched by θ/sin θ, and reflected twice, as the basis is made: all of it is
         blind to the part along the base.  Then one product with the rows, unless these are a multiple of one."""
         x = np.ascontiguousarray(base)
-        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
-        columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
         scale = 1.0 if rows is None else float(rows[0, 0])
         product = None if rows is None or np.array_equal(rows, scale * np.eye(self.dim)) else rows.T
         frame = (*self._frame(base), scale if product is None else 1.0)
@@ -88,6 +87,8 @@ class Rays(Rows):
                 made = np.empty((len(points), self.dim))
                 kernels.shape_chart(points.view(np.float64), *frame, angle_series(), NEAR, made)
                 return made if product is None else made @ product
+            basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
+            columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
             products = points @ np.conj(x)
             turn = self._turn(products, angle_over_sine(np.abs(products)))
             return np.asarray((points * turn[:, None]).view(np.float64) @ columns)
@@ -194,6 +195,7 @@ def _padded(z: Points) -> Points:
     return np.concatenate([np.zeros((*z.shape[:-1], 1)), z], axis=-1)
 
 
+@lru_cache(maxsize=8)
 def _middle(k: int) -> Points:
     """Return the reflection that takes (1,…,1)/√k to −e₀, and so centred vectors to those without a first number."""
     middle = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
