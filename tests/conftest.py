@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -19,6 +20,7 @@ from sfumato.spaces import SPACES as REGISTERED
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+gc.disable()  # while tests are collected, of which nothing is garbage: a third of that time
 
 SPACES = [
     sf.Euclidean(dim=3),
@@ -76,6 +78,11 @@ CASES = [
     (sf.AmbientLaplace, sf.SPD(size=2)),
     (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),
 ]
+
+
+def pytest_collection_finish(session):
+    """Look for garbage again."""
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
