@@ -57,10 +57,15 @@ def test_the_divergence_bound_is_below_the_divergence_and_near_it(rng, shape):
 
 
 # -- by draws -----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("claim", "floor"), [*zip(CLAIMS, (0.9, 0.8, 0.95), strict=True)], ids=str)
-def test_charts_are_cleared_of_every_kind(claim, floor):
-    """At 10⁶ draws, and not for want of looking: the bound is near the claim.  A divergence of order 1 is 0.91 of ρ here."""
-    verdict = audit(sf.TangentKNorm(BALL, claim), pairs=DATA, draws=1_000_000)
+@pytest.mark.parametrize(
+    ("claim", "draws", "floor"),
+    [(CLAIMS[0], 1_000_000, 0.9), (CLAIMS[1], 500_000, 0.8), (CLAIMS[2], 500_000, 0.95)],
+    ids=str,
+)
+def test_charts_are_cleared_of_every_kind(claim, draws, floor):
+    """And not for want of looking: the bound is near the claim.  A divergence of order 1 is 0.91 of ρ here.  With two seeds the
+    bounds were 0.85 of ρ and 0.97 of μ; that of ε varies more, and has more draws."""
+    verdict = audit(sf.TangentKNorm(BALL, claim), pairs=DATA, draws=draws)
     assert verdict.claim == claim
     assert floor * verdict.claimed < verdict.lower < verdict.claimed
 
@@ -81,10 +86,10 @@ def test_a_shift_that_is_15_percent_too_large_is_convicted(claim):
 
 
 @pytest.mark.parametrize(
-    ("claim", "draws", "floor"), [(CLAIMS[0], 10_000, 0.2), (CLAIMS[1], 2_000, 0), (CLAIMS[2], 2_000, 0)], ids=str
+    ("claim", "draws", "floor"), [(CLAIMS[0], 6_000, 0.2), (CLAIMS[1], 2_000, 0), (CLAIMS[2], 2_000, 0)], ids=str
 )
 def test_true_releases_are_cleared_of_every_kind(claim, draws, floor):
-    """Releases take no seed, so that only what 10,000 of them show has a floor with margin: 0.64 of the claim is usual."""
+    """Releases take no seed, so that only what 6,000 of them show has a floor with margin: half of the claim is usual."""
     mechanism = sf.TangentKNorm(BALL, claim)
     verdict = audit(releases(mechanism), claim, DATA, region=CHART, draws=draws, bits=True)
     assert floor * verdict.claimed <= verdict.lower < verdict.claimed

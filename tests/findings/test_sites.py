@@ -288,25 +288,52 @@ STEPS = {  # what is killed there: how often it was charged, whether the part is
     "sfumato.atomic.os.replace": (1, True, False),
 }
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-CODE = """
+CONTRIBUTE = """
 import os, pkgutil, signal, sys
 import numpy as np
 import sfumato as sf
 from sfumato.findings.sites import Study
-place, name = sys.argv[1].rsplit(".", 1)
-setattr(pkgutil.resolve_name(place), name, lambda *a, **b: os.kill(os.getpid(), signal.SIGKILL))
-study = Study.load("study.json")
-points = np.random.default_rng(0).normal(0.2, 0.2, (200, 3))
-study.contribute(points, "lima.key", sf.Ledger("lima.ledger"), "lima.part", agreed=study.code)
+
+def contribute():
+    study = Study.load("study.json")
+    points = np.random.default_rng(0).normal(0.2, 0.2, (200, 3))
+    study.contribute(points, "lima.key", sf.Ledger("lima.ledger"), "lima.part", agreed=study.code)
+"""
+# a process for each step, all of them from one that has imported what they need
+KILLED = f"""{CONTRIBUTE}
+while line := sys.stdin.readline():
+    process = os.fork()
+    if process:
+        print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+        continue
+    folder, step = line.rstrip().split("\\t")
+    os.chdir(folder)
+    place, name = step.rsplit(".", 1)
+    setattr(pkgutil.resolve_name(place), name, lambda *a, **b: os.kill(os.getpid(), signal.SIGKILL))
+    contribute()
+    sys.exit()
 """
 
 
+@pytest.fixture(scope="module")
+def killed():
+    """Run a site in a folder up to a step that kills it, and return its exit code."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", KILLED], env=ENV, **pipes) as parent:
+
+        def run(folder, step):
+            parent.stdin.write(f"{folder}\t{step}\n")
+            parent.stdin.flush()
+            return int(parent.stdout.readline())
+
+        yield run
+
+
 @pytest.mark.parametrize("step", STEPS)
-def test_a_site_killed_at_any_step_pays_once_and_gives_out_one_part(folder, step):
+def test_a_site_killed_at_any_step_pays_once_and_gives_out_one_part(folder, killed, step):
     study = study_of()
     study.save("study.json")
-    died = subprocess.run([sys.executable, "-c", CODE, step], env=ENV, check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert killed(folder, step) == -signal.SIGKILL
     times, kept, out = STEPS[step]
     held = [path for path in folder.iterdir() if path.name.startswith("lima.key.") and len(path.name) == 46]
     assert (len(charges("lima")), bool(held), Path("lima.part").exists()) == (times, kept, out)
@@ -406,8 +433,8 @@ def test_a_region_that_was_found_privately_is_refused(folder):
 def test_two_processes_at_once_pay_once(folder):
     study = study_of()
     study.save("study.json")
-    code = "\n".join(line for line in CODE.splitlines() if not line.startswith("setattr"))
-    both = [subprocess.Popen([sys.executable, "-c", code, "a.b"], env=ENV) for _ in range(2)]
+    code = f"{CONTRIBUTE}\ncontribute()"
+    both = [subprocess.Popen([sys.executable, "-c", code], env=ENV) for _ in range(2)]
     assert [one.wait() for one in both] == [0, 0]
     assert len(charges("lima")) == 1
 

@@ -638,12 +638,20 @@ except BudgetExceeded:
     print("refused")
 """
 
+# a process after the other, all of them from one that has imported what they need
 CHARGE_FOREVER = """
-import sys
+import os, sys
 from sfumato.release.ledger import Ledger
-budget = Ledger(sys.argv[1])
-while True:
-    print(budget.charge("0.001", {"n": 1, "center": [0.5] * 500}).sequence, flush=True)
+while sys.stdin.readline():
+    process = os.fork()
+    if process:
+        os.waitpid(process, 0)
+        print("ended", flush=True)
+        continue
+    budget = Ledger(sys.argv[1])
+    print(os.getpid(), flush=True)
+    while True:
+        print(budget.charge("0.001", {"n": 1, "center": [0.5] * 500}).sequence, flush=True)
 """
 
 
@@ -676,16 +684,20 @@ def test_a_killed_process_leaves_every_charge_it_made(path, budget):
     Ledger.create(path, **budget)
     chance = random.Random(3)
     known = 1
+    parent = run(CHARGE_FOREVER, path)
     for _ in range(15):
-        process = run(CHARGE_FOREVER, path)
-        process.stdout.readline()
+        parent.stdin.write("another\n")
+        parent.stdin.flush()
+        process = int(parent.stdout.readline())
+        parent.stdout.readline()
         time.sleep(chance.uniform(0, 0.1))
-        process.send_signal(signal.SIGKILL)
-        printed = process.communicate()[0].split()
+        os.kill(process, signal.SIGKILL)
+        printed = list(iter(parent.stdout.readline, "ended\n"))
         known = max([known + 1, *map(int, printed)])
         lines = len(Ledger(path).verify().entries)
         assert known <= lines <= known + 1  # the last one may have been committed and not printed
         known = lines
+    assert parent.communicate() == ("", None)
     assert Ledger(path).charge(1, RECORD).sequence == known + 1  # and it goes on from there
     assert [file.name for file in path.parent.iterdir()] == ["study.ledger"]
 

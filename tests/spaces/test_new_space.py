@@ -157,7 +157,7 @@ def test_the_audit_clears_it_and_convicts_a_third_of_its_scale(ball):
     pair = Pair("one record across the ball", *(np.stack([ball.center] * 9 + [end]) for end in ends))
 
     def verdict(mechanism):
-        return audit(mechanism.sample, 1.0, pair, region=ball, draws=12_000)
+        return audit(mechanism.sample, 1.0, pair, region=ball, draws=4000)
 
     assert not verdict(sf.TangentKNorm(ball, 1.0)).convicted
     assert verdict(sf.TangentKNorm(ball, 3.0)).convicted

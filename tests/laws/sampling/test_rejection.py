@@ -32,23 +32,33 @@ def weighted_ks(draws, reference, weights):
     return stats.kstwobign.sf(gap * np.sqrt(len(x) * effective / (len(x) + effective)))
 
 
-def independent_log(space, x, y):
-    """log_x(y) for one y and many x, from the textbook, in other words than the package's."""
+def independent_logs(space, x, places):
+    """log_x(y) for each y of a few places and many x, from the textbook, in other words than the package's."""
+    if isinstance(space, sf.SPD):
+        w, v = np.linalg.eigh(x)
+        inverse = (v * w[:, None] ** -0.5) @ v.transpose(0, 2, 1)
+        return [
+            log_of_matrices(inverse @ y @ inverse) for y in places
+        ]  # the norm is Frobenius's in the frame of the root
+    return [log_on_a_sphere(space, x, y) for y in places]
+
+
+def log_of_matrices(matrices):
+    w, v = np.linalg.eigh(matrices)
+    return (v * np.log(w)[:, None]) @ v.transpose(0, 2, 1)
+
+
+def log_on_a_sphere(space, x, y):
     if isinstance(space, sf.Sphere):
         c = np.clip(x @ y, -1, 1)[:, None]
         return np.arccos(c) / np.sqrt(1 - c**2) * (y - c * x)
-    if isinstance(space, sf.PlanarShapes):
-        c = (np.conj(x) @ y)[:, None]
-        turned = y * np.exp(-1j * np.angle(c))
-        return (
-            np.arccos(np.minimum(np.abs(c), 1))
-            / np.sqrt(1 - np.minimum(np.abs(c), 1 - 1e-16) ** 2)
-            * (turned - np.abs(c) * x)
-        )
-    w, v = np.linalg.eigh(x)
-    inverse = (v * w[:, None] ** -0.5) @ v.transpose(0, 2, 1)
-    w, v = np.linalg.eigh(inverse @ y @ inverse)
-    return (v * np.log(w)[:, None]) @ v.transpose(0, 2, 1)  # in the frame of the root, where the norm is Frobenius's
+    c = (np.conj(x) @ y)[:, None]
+    turned = y * np.exp(-1j * np.angle(c))
+    return (
+        np.arccos(np.minimum(np.abs(c), 1))
+        / np.sqrt(1 - np.minimum(np.abs(c), 1 - 1e-16) ** 2)
+        * (turned - np.abs(c) * x)
+    )
 
 
 def reference(space, mean, sigma, energy, R, center, rng, size=250_000, volume=True):
@@ -105,10 +115,10 @@ def test_draws_follow_their_density(space, r, n, kind, rng):
     def energy(x, radius):
         if kind is sf.ManifoldLaplace:
             return radius / scale.sigma
-        logs = np.mean([independent_log(space, x, y) for y in places], axis=0)
+        logs = np.mean(independent_logs(space, x, places), axis=0)
         return np.linalg.norm(logs.reshape(len(x), -1), axis=1) / scale.sigma
 
-    x, weight = reference(space, mean, scale.sigma, energy, scale.region, ball.center, rng)
+    x, weight = reference(space, mean, scale.sigma, energy, scale.region, ball.center, rng, size=100_000)
     expected = marginals(space, ball.center, mean, x)
 
     def p_values(sigma_factor=1.0):
@@ -117,7 +127,7 @@ def test_draws_follow_their_density(space, r, n, kind, rng):
         return [weighted_ks(draws[name], expected[name], weight) for name in expected]
 
     assert min(p_values()) > TINY
-    assert min(p_values(1.05)) < TINY  # a scale 5% off is found
+    assert min(p_values(1.05)) < TINY  # a scale 5% off is found: 1e-26 or less
 
 
 class NoVolume(RadialLaw):
