@@ -66,7 +66,7 @@ def commit() -> str:
     try:
         changed = git("status", "--porcelain", "--untracked-files=all", *here)
         sum_of = f"+{zlib.crc32((changed + git('diff', 'HEAD', *here)).encode()):08x}" if changed else ""
-        return ".".join(git("rev-parse", f"HEAD:{name}")[:8] for name in ("src", "attacks")) + sum_of
+        return ".".join(git("rev-parse", f"HEAD:./{name}")[:8] for name in ("src", "attacks")) + sum_of
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

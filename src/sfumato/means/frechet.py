@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..files import as_data
 from ..numerics.arrays import Array, Points, uniform_weights
 from ..records import MEMORY, Progress, Records, is_lazy, one_thread, stream
+from ..records.memory import mean_of
 from ..spaces.base import Moments, Space
 
 MAX_ITERATIONS = 500
@@ -71,7 +72,7 @@ def frechet_mean(
         Stop when ‖∇F‖ is at most this.  The default is 1e-12 times the root mean square distance to the data, or what
         double precision allows.
     workers : int
-        Number of threads that share each pass over the data.
+        Number of threads that share each pass over the data, where these are many: a million numbers in most spaces.
     memory : int
         About how many bytes of chunked data to hold at a time.
     progress : callable, optional
@@ -88,6 +89,7 @@ def frechet_mean(
     ([0.707107, 0.707107, 0.0], True)
     """
     points = as_data(points, space)
+    tolerance = None if tolerance is None else float(tolerance)
     if weights is not None and is_lazy(space, points, memory):
         raise ValueError("weights need points in memory, and these are read in parts: load them into an array first")
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
@@ -129,7 +131,7 @@ def solve(
     least: int = 0,
     known: Moments | None = None,
 ) -> Solution:
-    """Return the Fréchet mean of records, from a start, where the moments may be known.
+    """Return the Fréchet mean of records; sums over them at the start may be ``known``.
 
     Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, corrected by
     what past steps show of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as
@@ -157,9 +159,9 @@ class _State:
 def _solve(
     records: Records, start: Points | None, tolerance: float | None, least: int, known: Moments | None
 ) -> Solution:
-    x, taken, known = _begin(records, start, tolerance, known)
+    x, taken, moments = _begin(records, start, tolerance, known)
     accuracy = 1e-5
-    state = _State(x, *_moments(records, x, accuracy, alike=least > 0, known=known), accuracy)
+    state = _State(x, *_moments(records, x, accuracy, alike=least > 0, known=moments), accuracy)
     if math.isinf(state.norm):
         return Solution(x, state.norm, 0, 0.0, state.moments)
     answer: Solution | None = None
@@ -177,17 +179,17 @@ def _solve(
 
 
 def _begin(
-    records: Records, start: Points | None, tolerance: float | None, sums: Moments | None
+    records: Records, start: Points | None, tolerance: float | None, known: Moments | None
 ) -> tuple[Points, int, Moments | None]:
-    """Return a point to begin at, how many steps in compiled loops led there, and the mean moments there, if they told."""
+    """Return a point to begin at, how many steps in compiled loops led there, and the mean moments there if they are known."""
     x = records.start() if start is None else start
     taken = 0
-    if sums is None and records.adaptive and records.weights is None:
-        x, taken, sums = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
-    if sums is None:
+    if known is None and records.adaptive and records.weights is None:
+        x, taken, known = records.space.descend(x, records.points, tolerance or 1e-9, MAX_ITERATIONS)
+    if known is None:
         return x, 0, None
     records.passes += taken + 1
-    return x, taken, sums.mean()
+    return x, taken, mean_of(known)
 
 
 def _goal(space: Space, state: _State, tolerance: float | None) -> tuple[float, float, float]:

@@ -330,7 +330,7 @@ def private_mean(
     force : bool
         Allow an ε above 100, which protects nobody.
     workers : int
-        Number of threads that share each pass over the data.
+        Number of threads that share each pass over the data, where these are many: a million numbers in most spaces.
     memory : int
         About how many bytes of chunked data to hold at a time.
     progress : callable, optional

@@ -50,8 +50,8 @@ def _for_subspaces(m: Any, p: int, sweeps: int, series: Any, u: Any, v: Any, roo
 
 @_inside
 def _for_bodies(m: Any, clear: float, series: Any, u: Any, v: Any, room: Any) -> Any:
-    """Write U = θ/sin θ·R and V = θ/sin θ·cos θ, R being the rotation that :class:`~sfumato.spaces.kendall.Shapes3D` explains,
-    B = Mᵀ; 1 where it is clearly the best."""
+    """Write U = θ/sin θ·R and V = θ/sin θ·cos θ, R being the rotation that ``kendall.py`` explains, B = Mᵀ; 1 where it is
+    clearly the best."""
     size = all_of(0.0)
     rest = all_of(0.0)
     det = all_of(0.0)

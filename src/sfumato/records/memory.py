@@ -16,7 +16,6 @@ from ..spaces.base import Moments, Space
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from
-THREADED = 10**6  # numbers above which threads gain more than they cost
 PART = RUN * RUN  # records that are summed at once: as many runs as a run has records
 
 
@@ -40,7 +39,7 @@ class Records:
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
         """Return ``function(points, weights)`` of all records: of parts of them, combined in a fixed order."""
         self.passes += 1
-        workers = self.workers if self.points.size > THREADED else 1
+        workers = self.workers if self.points.size > self.space.threaded else 1
         count = max(-(-self.n // PART), 4 * workers if workers > 1 else 1)
         if count == 1:
             return function(self.points, self.weights)
@@ -60,7 +59,7 @@ class Records:
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Return the mean logarithm, mean Hessian and mean square at a point."""
-        return self.reduce(partial(self._moments, self.space, base, (accuracy, self.adaptive)), add_moments).mean()
+        return mean_of(self.reduce(partial(self._moments, self.space, base, (accuracy, self.adaptive)), add_moments))
 
     @staticmethod
     def _moments(space: Space, base: Points, how: tuple[float, bool], points: Points, weights: Array | None) -> Moments:
@@ -95,6 +94,12 @@ def _hessian(space: Space, base: Points, points: Points, _: Array | None) -> Arr
 def _row_sums(function: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
     # along the fast axis NumPy adds in pairs, so that errors grow with the logarithm of n
     return np.asarray(np.ascontiguousarray(np.moveaxis(function(points), 0, -1)).sum(axis=-1))
+
+
+def mean_of(total: Moments) -> Moments:
+    """Return sums over records divided by the sum of their weights."""
+    share = 1 / total.weight
+    return Moments(1.0, total.logs * share, total.hessian * share, total.square * share, total.error)
 
 
 def add_moments(a: Moments, b: Moments) -> Moments:

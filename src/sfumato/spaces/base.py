@@ -40,11 +40,6 @@ class Moments:
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
         return Moments(**sums, error=max(self.error, other.error))
 
-    def mean(self) -> Moments:
-        """Return the sums over the sum of the weights."""
-        share = 1 / self.weight
-        return Moments(1.0, self.logs * share, self.hessian * share, self.square * share, self.error)
-
 
 class Space(ABC):
     """A Riemannian manifold, batched: arrays of points are (n, *point_shape), tangent vectors likewise.
@@ -61,6 +56,7 @@ class Space(ABC):
     metric: ClassVar[str]
     usual_radius: ClassVar[str] = ""  # said after a radius that is too large
     kind: ClassVar[Kind] = "vectors"  # what one point is as users type it
+    threaded: ClassVar[int] = 10**6  # numbers of records above which threads gain more than they cost
 
     # -- what it is ---------------------------------------------------------------------------------------------
     dim: int  # dimension d of the manifold
@@ -310,8 +306,8 @@ class Space(ABC):
         return Moments(weight, sums[:-1].reshape(base.shape), np.asarray(weight * self.dim), sums[-1]) if fine else None
 
     def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:
-        """Return a point nearer to the Fréchet mean than ``base``, the steps to it, at most so many, and the moments there: for
-        means that are not private, where a space has compiled loops that the process has loaded; else ``base``, 0 and None."""
+        """Return a point that should be nearer to the Fréchet mean than ``base``, the steps to it, at most so many, and the
+        moments there: for means that are not private, by compiled loops that the process has loaded; else ``base``, 0, None."""
         return base, 0, None
 
     def newton(self, base: Points, moments: Moments) -> Points:

@@ -15,7 +15,7 @@ from .base import Moments, Space, blame, not_finite, put_right
 from .exact import HYPERBOLIC, Exact, hyperbolic
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
-NEAR = 16.0  # cosh of a distance from the origin up to which ⟨x, y⟩ loses few digits
+CLOSE = 16.0  # x₀y₀, or x₀ alone, up to which ⟨x, y⟩ loses few digits
 FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there
 
 
@@ -86,7 +86,7 @@ class Hyperbolic(Space):
         """Return points not far out as they are, if x₀ follows from the others up to rounding, and the start."""
         array = self._real_batch(points)
         first = array[:, 0]
-        if array.shape[1] == self.dim + 1 and len(array) and first.min() > 0 and first.max() <= NEAR:
+        if array.shape[1] == self.dim + 1 and len(array) and first.min() > 0 and first.max() <= CLOSE:
             with np.errstate(over="ignore", invalid="ignore"):
                 square = first * first
                 exact = (np.abs(2 * square - np.vecdot(array, array) - 1) <= 2.0**-50 * square).all()
@@ -201,7 +201,7 @@ class Hyperbolic(Space):
 
     def _near(self, base: Points, points: Points) -> ModuleType | None:
         """Return compiled loops for points that lie so near to the origin and the base that ⟨x, y⟩ loses no digits."""
-        near = points[:, 0].max() * base[0] <= NEAR and (points @ (self._signs * base)).max() <= 10
+        near = points[:, 0].max() * base[0] <= CLOSE and (points @ (self._signs * base)).max() <= 10
         return compiled() if near and (loaded() or points.size >= MANY) else None
 
     def descend(self, base: Points, points: Points, tolerance: float, most: int) -> tuple[Points, int, Moments | None]:

@@ -108,12 +108,12 @@ class Sphere(Rows):
         return super()._real_batch(points)
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None, Moments | None]:
-        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right.  Very
-        many of S² are added up as they are seen from the mean of some, near which theirs is."""
+        """Return canonical points and a start: one read checks and adds up the records, unless one must be put right.  For very
+        many on S² the mean of some is the start, and one read checks all records and gives the moments there."""
         array = self._real_batch(points)
         n = len(array)
-        many = type(self) is Sphere and array.dtype == np.float64 and n > 0
-        kernels = compiled() if many and (array.size >= MANY or loaded()) else None
+        plain = type(self) is Sphere and array.dtype == np.float64 and n > 0
+        kernels = compiled() if plain and (array.size >= MANY or loaded()) else None
         if kernels is None:
             return super().validate_and_start(array)
         some = array
@@ -127,7 +127,8 @@ class Sphere(Rows):
         if some is array:
             return array, x, None
         for _ in range(2):
-            x = self.retract(x, self.newton(x, self.moments(x, some).mean()))
+            logs, hessian, *_ = kernels.sphere_moments(some, x, angle_series(), NEAR, 0.0)
+            x = self.retract(x, self.newton(x, Moments(1.0, logs / len(some), hessian / len(some), 0.0)))
         *sums, right = kernels.sphere_moments(array, x, angle_series(), NEAR, norm_error(3))
         return (array, x, Moments(n, *sums)) if right else (self.validate(array), x, None)
 
@@ -219,7 +220,7 @@ class Sphere(Rows):
     def _toward(self, vector: Array, otherwise: Points) -> Points:
         """Return the point in the direction of a vector, if it has one."""
         length = math.sqrt(vector @ vector) * self.q
-        return vector / length if length > 1e-9 else otherwise
+        return vector / length if length > 1e-9 else otherwise.copy()
 
     def _compiled_moments(self, base: Points, points: Points, adaptive: bool) -> Moments | None:
         kernels = compiled() if self._compiles(points, adaptive) else None

@@ -35,6 +35,7 @@ class Stiefel(Frames):
 
     name: ClassVar[str] = "stiefel"
     small: ClassVar[dict[str, Any]] = {"n": 3, "p": 2}
+    threaded: ClassVar[int] = 10**4
     metric: ClassVar[str] = "canonical, of frames as a quotient of rotations"
 
     def _dimension(self) -> int:
