@@ -42,6 +42,7 @@ from typing import Any
 
 from attacks import Broken, broken, require
 from attacks.checks import Case, Found, Settings
+from sfumato.errors import printable
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -832,7 +833,7 @@ def attempt(reader: Reader, path: Path, index: int) -> bool:
             reader.open(path, index)
     except reader.documented() as error:
         words = str(error)
-        if not words.isprintable() or len(words) > LONGEST_MESSAGE:
+        if printable(words) != words or len(words) > LONGEST_MESSAGE:
             raise Broken(f"a message that cannot be printed, or of {len(words)} characters") from error
         return False
     return True

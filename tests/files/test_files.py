@@ -1524,10 +1524,17 @@ def test_texts_may_not_fill_the_memory(load):
 
 
 def test_messages_can_be_printed(load):
-    for content in (b"\x1b[2J,\x07\nb,a\n", b"PAR1" + bytes(range(200)) + b"PAR1", b"a,\xc2\x85\nb,c\n"):
+    long = b"\x01" * 500
+    for content in (
+        b"\x1b[2J,\x07\nb,a\n",
+        b"PAR1" + bytes(range(200)) + b"PAR1",
+        b"a,\xc2\x85\nb,c\n",
+        long + b",b\nc,d\n",
+    ):
         with pytest.raises(FileError) as refusal:
             load(content)
         assert str(refusal.value).isprintable()
+        assert len(str(refusal.value)) < 1000
 
 
 def test_the_rows_of_a_single_point_are_no_labels(load):

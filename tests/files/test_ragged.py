@@ -179,6 +179,9 @@ def test_chain_codes(tmp_path):
         (tmp_path / "cut.chc").write_text(text[:end])
         with pytest.raises(FileError, match=r"line [12]: a chain-coded outline is .*; is the file cut"):
             sf.read(tmp_path / "cut.chc", curves=8)
+    (tmp_path / "cut.chc").write_bytes(b"\xfe\xff_")  # UTF-16 of half a letter
+    with pytest.raises(FileError, match="is the file cut"):
+        sf.read(tmp_path / "cut.chc", curves="drop")
     numbers = tmp_path / "table.txt"
     numbers.write_text("1 2 3 4 5 0 1 2 3 4 5 6 7\n" * 4)
     assert sf.read(numbers, sf.Euclidean).points.shape == (4, 13)

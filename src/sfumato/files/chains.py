@@ -16,7 +16,7 @@ def read_chains(text: str) -> Contents:
     """Return outlines, in pixels from the first, of records: a name, its x and y, mm² a pixel, area, steps 0 to 7, and −1."""
     named = {}
     at = 0
-    while at < len(text):
+    while at == 0 or at < len(text):
         found = _RECORD.match(text, at)
         if found is None or found[1] in named:
             words = "a name of its own, four numbers, the steps from pixel to pixel (0 to 7) and -1"

@@ -156,8 +156,8 @@ def _bounded(parts: Sequence[str | Fix]) -> Iterator[str | Fix]:
         if isinstance(part, Fix):
             yield part._replace(value=printable(part.value[:LONGEST])) if isinstance(part.value, str) else part
         else:
-            yield printable(part[:left])
-            left = max(0, left - len(part))
+            yield (words := printable(part[:left])[:left])
+            left -= len(words)
 
 
 def _files_of(folder: Path) -> list[Path]:
