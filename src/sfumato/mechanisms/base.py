@@ -240,6 +240,7 @@ class Mechanism(Plan):
             words = "with calibration='as run' is the paper's experiment, whose privacy is not proven: it can be "
             raise Refusal(f"{type(self).__name__} {words}sampled for study, not released")
         privacy = self.privacy.check(force)
+        options["clip"] = not self.takes_charts
         return release_by(
             lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, privacy, **options
         )
@@ -297,8 +298,10 @@ def gather(
     workers: int = 1,
     memory: int = MEMORY,
     progress: Progress | None = None,
+    clip: bool = True,
 ) -> tuple[Records, str]:
-    """Return clipped records, one for each unit, and the unit in words."""
+    """Return records, one for each unit, and the unit in words.  They are clipped, unless the mechanism clips each unit itself,
+    in a chart, and the means of units need no clipped records."""
     space = region.space
     check_invalid(invalid)  # before any data are read
     if workers != 1 or isinstance(workers, bool):
@@ -309,7 +312,7 @@ def gather(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
-    admit = partial(region.admit, invalid=invalid)
+    admit = partial(region.admit if clip or not isinstance(unit, str) else partial(Region.admit, region), invalid=invalid)
     check = invalid == "raise"
     records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:
