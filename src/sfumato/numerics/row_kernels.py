@@ -93,6 +93,8 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
     x = _with_turned(frame[0])
     m = _with_turned(frame[1])
     w = _with_turned(frame[2])
+    u = np.empty(p)
+    last = u[p - 2 * half :]
     lanes = np.empty((4, FEW))
     re, im, c, f = lanes
     for first in range(0, n, FEW):
@@ -100,6 +102,7 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
         _facing(points, first, count, x, series, least, lanes)
         for i in range(count):
             z = points[first + i]
+            row = made[first + i]
             a = b = d = e = 0.0
             for j in range(p):
                 a += m[0, j] * z[j]
@@ -111,12 +114,11 @@ def shape_chart(points: Array, frame: Array, cross: Any, scale: float, series: A
             size = scale * f[i] / c[i] if c[i] > 0.0 else c[i]
             turn = size * re[i]
             back = size * im[i]
+            for j in range(p):
+                u[j] = z[j] - 2.0 * ((a * m[0, j] + b * m[1, j]) + (d * w[0, j] + e * w[1, j]))
             for j in range(half):
-                r = p - 2 * half + 2 * j
-                s = z[r] - 2.0 * (a * m[0, r] - b * m[0, r + 1] + d * w[0, r] - e * w[0, r + 1])
-                t = z[r + 1] - 2.0 * (a * m[0, r + 1] + b * m[0, r] + d * w[0, r + 1] + e * w[0, r])
-                made[first + i, j] = turn * s + back * t
-                made[first + i, half + j] = turn * t - back * s
+                row[j] = turn * last[2 * j] + back * last[2 * j + 1]
+                row[half + j] = turn * last[2 * j + 1] - back * last[2 * j]
 
 
 @_exactly
