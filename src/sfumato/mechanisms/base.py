@@ -312,7 +312,8 @@ def gather(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
-    admit = partial(region.admit if clip or not isinstance(unit, str) else partial(Region.admit, region), invalid=invalid)
+    whole = not clip and isinstance(unit, str)
+    admit = partial(partial(Region.admit, region) if whole else region.admit, invalid=invalid)
     check = invalid == "raise"
     records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:
