@@ -62,7 +62,8 @@ def means(quick: bool) -> Iterator[Table]:
     yield Table(
         "Fréchet means of few records and many, in every space",
         "CPU seconds (median) as above, of the fastest peer and of NumPy as one would write it by hand for this space alone, "
-        "without checks (benchmarks/plain.py). Our process has loaded its compiled loops before, as after a large mean.",
+        "without checks (benchmarks/plain.py). Each process has made a few means of 20 records before, with which ours loads "
+        "its compiled loops.",
         [_every(kind, size, n, 2 if quick else 3) for n in sizes for kind, size in SPACES],
     )
 

@@ -1,5 +1,8 @@
 """Sums for means that are not private: loops that are loaded already, and short cuts that look at all records at once."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -189,3 +192,29 @@ def _exactly(z):
         total += term
         term *= -z * (k + 1) / (2 * k + 3)
     return total
+
+
+FEW = """
+import sys
+import numpy as np
+import sfumato as sf
+points = np.random.default_rng(0).normal(size=(50, 3)) * 0.1 + [0, 0, 1]
+points /= np.linalg.norm(points, axis=1)[:, None]
+ball = sf.Ball(sf.Sphere(2), [0, 0, 1], 0.5)
+for _ in range(4):
+    {call}
+print("sfumato.numerics.kernels" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        ("sf.frechet_mean(ball.space, points)", "True"),
+        ("sf.private_mean(points, ball, 50.0, allow_useless=True)", "False"),
+    ],
+)
+def test_whoever_asks_for_some_means_loads_loops_for_few_records(call, answer):
+    """Private releases of few records never do, whatever was asked for before."""
+    done = subprocess.run([sys.executable, "-c", FEW.format(call=call)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == answer
