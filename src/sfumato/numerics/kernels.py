@@ -581,15 +581,17 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             along += f[i] * c[i]
             size = max(c[i], TINY)
             y = points[start + i]
+            real = first[start + i]
+            turned = second[start + i]
             cosine = re[i] / size
             sine = im[i] / size
             one = math.sqrt(max(1.0 - f[i] * size, 0.0) / max((1.0 - c[i]) * (1.0 + size), TINY))
             two = f[i] / math.sqrt(f[i] * size)
-            for j in range(0, p, 2):
-                a = cosine * y[j] + sine * y[j + 1] - size * x[j]
-                b = cosine * y[j + 1] - sine * y[j] - size * x[j + 1]
-                first[start + i, j] = one * a
-                first[start + i, j + 1] = one * b
-                second[start + i, j] = -two * b
-                second[start + i, j + 1] = two * a
+            for j in range(p // 2):
+                a = cosine * y[2 * j] + sine * y[2 * j + 1] - size * x[2 * j]
+                b = cosine * y[2 * j + 1] - sine * y[2 * j] - size * x[2 * j + 1]
+                real[2 * j] = one * a
+                real[2 * j + 1] = one * b
+                turned[2 * j] = -two * b
+                turned[2 * j + 1] = two * a
     return along

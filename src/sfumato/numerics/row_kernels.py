@@ -63,6 +63,7 @@ def draw_shapes_in(points: Array, x: Array, cosine: float, sine: float, made: Ar
     p = points.shape[1]
     for i in range(len(points)):
         z = points[i]
+        row = made[i]
         a = b = square = 0.0
         for j in range(p):
             a += both[0, j] * z[j]
@@ -78,9 +79,9 @@ def draw_shapes_in(points: Array, x: Array, cosine: float, sine: float, made: Ar
         along = cosine - (re * a + im * b) if outside else 0.0  # (re − i·im)·c is a real number
         re = re if outside else 1.0
         im = im if outside else 0.0
-        for j in range(0, p, 2):
-            made[i, j] = along * x[j] + (re * z[j] + im * z[j + 1])
-            made[i, j + 1] = along * x[j + 1] + (re * z[j + 1] - im * z[j])
+        for j in range(p // 2):  # which LLVM makes vectors of, unlike a loop in steps of two
+            row[2 * j] = along * x[2 * j] + (re * z[2 * j] + im * z[2 * j + 1])
+            row[2 * j + 1] = along * x[2 * j + 1] + (re * z[2 * j + 1] - im * z[2 * j])
 
 
 @_compile
