@@ -12,6 +12,7 @@ from pathlib import Path
 import hypothesis  # noqa: F401  (it asks at its import who refers to what, and is not told of what is frozen)
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import sfumato as sf
 from sfumato.app import cli
@@ -21,6 +22,7 @@ from sfumato.spaces import SPACES as REGISTERED
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+threadpool_limits(1, user_api="blas")  # as `make test` has it: with more threads small products take ten times as long
 gc.disable()  # while tests are collected, of which nothing is garbage: a third of that time
 
 SPACES = [
