@@ -170,6 +170,36 @@ def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eage
             assert spd._kernel_sums(wide, None, np.eye(k), log_rules(1e-9))[1].all()
 
 
+@pytest.mark.parametrize("k", [9, 10, 11, 12, 33, 63, 64, 65, 128])
+def test_large_matrices_of_any_size_are_swept_in_fours(k, rng, eager):
+    """Condition numbers go to 1000; those are left out that are nearly singular or not positive, at whichever pivot."""
+    from sfumato.numerics.curvature import log_rules
+
+    space = sf.SPD(k)
+    t = np.log(1000.0) * (rng.random((11, 1, k)) - 0.5)
+    q = np.linalg.qr(rng.standard_normal((11, k, k)))[0]
+    points = (q * np.exp(t)) @ q.swapaxes(1, 2)
+    points = (points + points.swapaxes(1, 2)) / 2
+    logs, values = by_eigenvectors(points)
+    allowed = space.rounding_error(np.eye(k), float(np.linalg.norm(t, axis=2).max()))
+    found = space.moments(np.eye(k), points)
+    assert np.linalg.norm(found.logs - logs) < 11 * (allowed + found.error)
+    assert np.linalg.norm(found.logs - logs) < 1e-8
+    assert found.square == pytest.approx(np.sum(values**2), rel=1e-10)
+    t[::3, :, 0] = np.log(1e-14)
+    thin = (q * np.exp(t) * np.where(np.arange(11) % 6 == 3, -1.0, 1.0)[:, None, None]) @ q.swapaxes(1, 2)
+    pivots = np.array([np.eye(k)] * (2 * k))
+    pivots[np.arange(k), np.arange(k), np.arange(k)] = -1e-3
+    pivots[np.arange(k, 2 * k), np.arange(k), np.arange(k) - 1] = 1.001
+    pivots[np.arange(k, 2 * k), np.arange(k) - 1, np.arange(k)] = 1.001
+    mixed = np.concatenate([(thin + thin.swapaxes(1, 2)) / 2, pivots, points])
+    sums, wide = spd._kernel_sums(mixed, None, np.eye(k), log_rules(1e-9))
+    expected = [*(np.arange(11) % 3 == 0), *[True] * (2 * k), *[False] * 11]
+    assert np.array_equal(wide, expected)
+    assert sums[-1] == np.count_nonzero(~wide)
+    assert np.isfinite(sums).all()
+
+
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 9])
 def test_records_of_any_units_have_their_logarithms(k, rng, eager):
     for scale in (1e-308, 1e-300, 1e-150, 1e-3, 1e3, 1e150, 1e290, 1e300):

@@ -2,7 +2,7 @@
 
 Eight matrices at a time, each of their entries being one vector of eight numbers: code reads as if it were for one matrix.
 LLVM finds such vectors only where it can tell that arrays do not overlap, which Numba cannot say.  Lower triangles are kept
-by rows, with one more row than the matrix has.
+by rows, with three more rows than the matrix has.
 """
 
 import math
@@ -141,8 +141,8 @@ def power_of_two(builder: Any, exponent: Any) -> Any:
 
 
 def room(k: int) -> tuple[Array, Any]:
-    """Return room for two vectors, eight matrices, four triangles and two rows, and k numbers, a tuple if k is small."""
-    rows = 2 + k * k + 2 * (k + 1) * (k + 2) + 2 * (k + 1)
+    """Return room for two vectors, eight matrices, four triangles and eight rows, and k numbers, a tuple if k is small."""
+    rows = 2 + k * k + 2 * (k + 3) * (k + 4) + 4 * (k + 7)
     return vectors(rows), (0.0,) * k if k <= SMALL else np.zeros(k)
 
 
@@ -179,7 +179,6 @@ def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
     return 1.0 - (skew > 0.0)
 
 
-@register_jitable
 def _cofactors(w: Any, x: Any, m: Any) -> Any:
     """Return the same as :func:`_sweep` for 3×3 matrices, with one division."""
     a = x * w[0] + (1.0 - x)
@@ -202,7 +201,6 @@ def _cofactors(w: Any, x: Any, m: Any) -> Any:
     return (a > 0.0) * (0.0 - r > 0.0) * (t > 1e-290) * (one > 1e-290)
 
 
-@register_jitable
 def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
     """Write −(x·w + 1 − x)⁻¹ into m, by sweeping out two rows and columns after the other (Gauss and Jordan), the last with
     one of the identity if k is odd; 1 where that is positive definite, 0 elsewhere."""
@@ -240,9 +238,79 @@ def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
     return fine
 
 
-def _inverted(numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
-    fine = _cofactors(w, x, m) if len(numbers) == 3 else _sweep(w, x, len(numbers), m, u)
-    for at in range(_at(len(numbers), 0)):
+@register_jitable
+def _factored(m: Any, s: int, t: Any) -> Any:
+    """Write L and 1/D of four rows and columns LDLᵀ into t, and minus the identity in their place; 1 where D is positive."""
+    fine = 1.0
+    for i in range(4):
+        for j in range(i + 1):
+            y = m[_at(s + i, s + j)]
+            for p in range(j):
+                y = y - t[4 * i + p] * t[4 * p + j]
+            t[4 * j + i] = y
+            t[4 * i + j] = t[5 * j] * y
+            m[_at(s + i, s + j)] = -1.0 if i == j else 0.0
+        t[5 * i] = 1.0 / y
+        fine = fine * (y > 1e-290) * (t[5 * i] > 1e-290)  # beyond, digits are lost, or all
+    return fine
+
+
+@_inside
+def _solved(m: Any, step: int, more: int, first: int, t: Any, u: Any) -> None:
+    """Write L⁻¹y of four numbers y into u, and L⁻ᵀD⁻¹L⁻¹y in their place; those before the first are zero, and each is farther
+    by some more from the one before it."""
+    for i in range(first, 4):
+        y = m[i * step + ((i > 1) + 2 * (i > 2)) * more]
+        for j in range(first, i):
+            y = y - t[4 * i + j] * u[j]
+        u[i] = y
+    for i in range(3, first - 1, -1):
+        y = t[5 * i] * u[i]
+        for j in range(i + 1, 4):
+            y = y - t[4 * j + i] * m[j * step + ((j > 1) + 2 * (j > 2)) * more]
+        m[i * step + ((i > 1) + 2 * (i > 2)) * more] = y
+
+
+@register_jitable
+def _times(t: Any, u: Any) -> Any:
+    """Return D⁻¹u."""
+    return t[0] * u[0], t[5] * u[1], t[10] * u[2], t[15] * u[3]
+
+
+@register_jitable
+def _sweep_four(numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
+    """Do the same as :func:`_sweep` by four rows and columns at once, with rows of the identity if these are not a multiple of
+    four: a large matrix is not in the first cache, and is read and written half as often."""
+    k = len(numbers)
+    t = u + 4 * (k + 3)
+    fine = 1.0
+    for at in range(_at(k + 3, 0)):
+        m[at] = x * w[at] if at < _at(k, 0) else 0.0
+    for i in range(k + 3):
+        m[_at(i, i)] = m[_at(i, i)] + (1.0 - x if i < k else 1.0)
+    for s in range(0, k, 4):
+        fine = fine * _factored(m, s, t)
+        for n in range(s):
+            _solved(m + (_at(s, 0) + n), s + 1, 1, 0, t, u + 4 * n)
+        for n in range(4):
+            _solved(m + (_at(s, 0) + s + n), s + 1, 1, n, t, u + 4 * (s + n))
+        for n in range(s + 4, k + k % 2):
+            _solved(m + _at(n, s), 1, 0, 0, t, u + 4 * n)
+        for at in range(4 * s, 4 * s + 16):
+            u[at] = 0.0
+        for n in range(0, k, 2):  # two rows at once, for which u is read once
+            if n < s or n >= s + 4:
+                a, b, c, d = _times(t, u + 4 * n)
+                e, f, g, h = _times(t, u + 4 * (n + 1))
+                one = m + _at(n, 0)
+                two = m + _at(n + 1, 0)
+                for j in range(n + 1):
+                    entry = one[j] - (a * u[4 * j] + b * u[4 * j + 1] + c * u[4 * j + 2] + d * u[4 * j + 3])
+                    two[j] = two[j] - (e * u[4 * j] + f * u[4 * j + 1] + g * u[4 * j + 2] + h * u[4 * j + 3])
+                    one[j] = entry
+                j = n + 1
+                two[j] = two[j] - (e * u[4 * j] + f * u[4 * j + 1] + g * u[4 * j + 2] + h * u[4 * j + 3])
+    for at in range(_at(k, 0)):
         sums[at] = sums[at] + factor * m[at]
     return fine
 
@@ -254,14 +322,15 @@ def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not isinstance(numbers, types.UniTuple):
-            return context.compile_internal(builder, _inverted, signature, args)
+            return context.compile_internal(builder, _sweep_four, signature, args)
         count = numbers.count
         (x, factor) = (Made(builder, all_of(builder, args[i])) for i in (2, 3))
         old, new = ([builder.gep(args[i], [ir.IntType(64)(at)]) for at in range(_at(count, 0))] for i in (1, 4))
         w, sums = ([Made(builder, builder.load(place, align=8)) for place in places] for places in (old, new))
-        fine = _inverted(range(count), w, x, factor, sums, {}, {})
-        for place, vector in zip(new, sums, strict=True):
-            builder.store(vector.value, place, align=8)
+        made: dict[int, Any] = {}
+        fine = _cofactors(w, x, made) if count == 3 else _sweep(w, x, count, made, {})
+        for at, place in enumerate(new):
+            builder.store((sums[at] + factor * made[at]).value, place, align=8)
         return fine.value
 
     return EIGHT(numbers, PLACE, types.float64, types.float64, PLACE, PLACE, PLACE), code
@@ -305,8 +374,8 @@ def _scaled(w: Any, inverse: Any, k: int) -> Any:
 
 @_inside
 def _places(w: Any, k: int) -> Any:
-    """Return where the four triangles and the two rows begin."""
-    step = _at(k + 1, 0)
+    """Return where the four triangles and the rows begin."""
+    step = _at(k + 3, 0)
     return w, w + step, w + 2 * step, w + 3 * step, w + 4 * step
 
 
@@ -376,7 +445,7 @@ def matrix_moments(
                 sums[at] = sums[at] + share * logs[at]
                 logs[at] = 0.0
         for at in range(LANES * (size + 3)):
-            total[at // LANES] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at // LANES, at % LANES]
+            total[at // LANES] += numbers[2 + k * k + 3 * _at(k + 3, 0) + at // LANES, at % LANES]
 
 
 @_inside
