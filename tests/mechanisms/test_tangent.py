@@ -12,7 +12,6 @@ import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.laws.calibration.stein import james_stein
 from sfumato.mechanisms import choose
-from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.stages import Composition, Looked
 from sfumato.mechanisms.tangent import BITS, whole_sums
 from sfumato.records import Records
@@ -47,19 +46,6 @@ def test_one_record_moves_the_exact_mean_by_at_most_two_over_n(space, rng):
     moved = sum((a - b) ** 2 for a, b in zip(*means, strict=True))
     assert moved <= Fraction(2, 20) ** 2
     assert moved > 0
-
-
-def test_a_chart_clips_records_as_its_ball_does(space, rng):
-    """So that records need not be clipped twice; those of people are, as the mean of a person is made of clipped ones."""
-    ball = sf.Ball(space, space.present(space.origin()), typical_radius(space) / 3)
-    points = space.present(cloud(space, space.origin(), typical_radius(space), 40, rng))
-    once, twice = (gather(ball, points, clip=clip)[0].points for clip in (False, True))
-    assert (ball.distances(once) > 1.1 * ball.radius).any()
-    assert (ball.distances(twice) <= (1 + TINY) * ball.radius).all()
-    np.testing.assert_allclose(ball.as_chart().chart(once), ball.as_chart().chart(twice), atol=1e-9)
-    people = np.arange(40) // 2
-    a, b = (gather(ball, points, people, clip=clip)[0].points for clip in (False, True))
-    assert (a == b).all()
 
 
 @pytest.mark.parametrize("numba", [True, False], ids=["numba", "plain"])

@@ -240,7 +240,6 @@ class Mechanism(Plan):
             words = "with calibration='as run' is the paper's experiment, whose privacy is not proven: it can be "
             raise Refusal(f"{type(self).__name__} {words}sampled for study, not released")
         privacy = self.privacy.check(force)
-        options["clip"] = not self.takes_charts
         return release_by(
             lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, privacy, **options
         )
@@ -298,10 +297,8 @@ def gather(
     workers: int = 1,
     memory: int = MEMORY,
     progress: Progress | None = None,
-    clip: bool = True,
 ) -> tuple[Records, str]:
-    """Return records, one for each unit, and the unit in words.  They are clipped, unless the mechanism clips each unit itself,
-    in a chart, and the means of units need no clipped records."""
+    """Return clipped records, one for each unit, and the unit in words."""
     space = region.space
     check_invalid(invalid)  # before any data are read
     if workers != 1 or isinstance(workers, bool):
@@ -312,8 +309,7 @@ def gather(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
-    whole = not clip and isinstance(unit, str)
-    admit = partial(partial(Region.admit, region) if whole else region.admit, invalid=invalid)
+    admit = partial(region.admit, invalid=invalid)
     check = invalid == "raise"
     records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:

@@ -357,11 +357,9 @@ def private_mean(
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
     region = check_region(prior if region is None else region, "the second argument of private_mean is")
     promise = as_privacy(epsilon, privacy, "private_mean").check(force)
-    kind = _kind(mechanism)
     if steps == 2:
         region = region.unclipped()
     asked = (mechanism, check, steps, inference, None if prior is None else find)
     how: dict[str, Any] = {"unit": unit, "unit_name": unit_name, "invalid": invalid, "budget": budget}
     how |= {"allow_useless": allow_useless, "workers": workers, "memory": memory, "progress": progress}
-    how["clip"] = prior is not None or kind is None or not kind.takes_charts
     return release_by(lambda r, n, e: choose(r, n, e, *asked), points, region, promise, **how)
