@@ -11,7 +11,7 @@ import sfumato
 
 PACKAGE = Path(sfumato.__file__).parent
 FILES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-MOST_LINES = 37_080  # may only be lowered
+MOST_LINES = 37_078  # may only be lowered
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")
 REGIONS = {"Ball", "Ellipsoid", "FoundBall", "ModelSketch", "SampleSketch", "Region"}
 

@@ -19,9 +19,7 @@ _asked: Counter[str] = Counter()
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
 MANY = 1 << 14  # numbers from which on compiled loops pay for loading them
-OFTEN = (
-    6  # times that loops are asked for, for few records, until they are loaded for these too: a mean asks 3 to 5 times
-)
+OFTEN = 6  # times that loops are asked for, for few records, until these load them too: a mean asks 3 to 5 times
 RUN = 2048  # records whose sum is kept apart, so that rounding grows with their number and that of the runs, not with n
 
 
