@@ -638,7 +638,8 @@ except BudgetExceeded:
     print("refused")
 """
 
-# a process after the other, all of them from one that has imported what they need
+# a process after the other, all of them from one that has imported what they need; a line is one write, as where PYTHONUNBUFFERED
+# is set print makes two, and a process that is killed between them leaves half a line
 CHARGE_FOREVER = """
 import os, sys
 from sfumato.release.ledger import Ledger
@@ -646,12 +647,13 @@ while sys.stdin.readline():
     process = os.fork()
     if process:
         os.waitpid(process, 0)
-        print("ended", flush=True)
+        os.write(1, b"ended\\n")
         continue
     budget = Ledger(sys.argv[1])
-    print(os.getpid(), flush=True)
+    os.write(1, f"{os.getpid()}\\n".encode())
     while True:
-        print(budget.charge("0.001", {"n": 1, "center": [0.5] * 500}).sequence, flush=True)
+        entry = budget.charge("0.001", {"n": 1, "center": [0.5] * 500})
+        os.write(1, f"{entry.sequence}\\n".encode())
 """
 
 
