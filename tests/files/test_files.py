@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import Fix
-from sfumato.files import FileError, read, write_points
+from sfumato.files import FileError, apart, read, write_points
 from sfumato.files.base import allowed
 from sfumato.files.reading import reader
 
@@ -748,6 +748,25 @@ def test_mat73_follows_no_links(load, tmp_path):
 
     with pytest.raises(FileError, match="keeps its data in other files"):
         load(mat73(virtual))
+
+
+def test_a_file_that_hdf5_never_ends_with_is_given_up(load, monkeypatch):
+    """Text of no length in the heap, as one changed byte makes it: HDF5 2.0 reads it for ever.  The fuzzer found it."""
+
+    def fill(file):
+        file["coords"] = np.moveaxis(LANDMARKS, 0, -1).T
+        file["coords"].attrs["MATLAB_class"] = "double"
+
+    sound = mat73(fill)
+    endless = bytearray(sound)
+    length = sound.index(b"double") - 8  # eight bytes before the text
+    assert sound[length] == len("double")
+    endless[length] = 0
+    with monkeypatch.context() as patch:
+        patch.setattr(apart, "READ_SECONDS", 3.0)
+        with pytest.raises(FileError, match="the file is damaged"):
+            load(bytes(endless))
+    np.testing.assert_array_equal(load(sound).points, LANDMARKS)  # by another process than the one that was ended
 
 
 def test_malformed_mat73(load):
