@@ -638,8 +638,8 @@ except BudgetExceeded:
     print("refused")
 """
 
-# a process after the other, all of them from one that has imported what they need; a line is one write, as where PYTHONUNBUFFERED
-# is set print makes two, and a process that is killed between them leaves half a line
+# a process after the other, all of them from one that has imported what they need; a line is one write, as print makes two
+# where PYTHONUNBUFFERED is set, and a process that is killed between them leaves half a line
 CHARGE_FOREVER = """
 import os, sys
 from sfumato.release.ledger import Ledger
